@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The cluster as plain values: what common/slurm reads from slurmctld, without a Slurm type in it.
+//
+// Everything here is copied out of Slurm's messages, owns its memory and may cross threads. The
+// decisions of the plugins and programs are functions of these values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/node_record.hpp"
+
+namespace cohort {
+
+// A node's state, split into the parts that decisions need (Slurm shows them as
+// BASE+FLAG+FLAG...). An unknown base is Base::unknown, never idle.
+struct NodeState {
+    enum class Base { unknown, down, idle, allocated, mixed, future };
+    Base base = Base::unknown;
+    bool drain = false;
+    bool fail = false;
+    bool completing = false;
+    bool not_responding = false;
+    bool reboot_requested = false;
+    bool reboot_issued = false;
+    bool powering_up = false;
+    bool power_saving = false;  // powered or powering down, or power-down requested
+    bool invalid_registration = false;
+    bool maintenance = false;
+    bool reserved = false;
+    bool planned = false;
+    bool dynamic = false;
+    bool cloud = false;
+
+    // Runs or may still hold user work: allocated, mixed or completing.
+    bool busy() const;
+    bool rebooting() const { return reboot_requested || reboot_issued || powering_up; }
+    // Could take a user's job now.
+    bool available() const;
+    std::string text() const;  // "IDLE+DRAIN", for people
+};
+
+struct Node {
+    std::string name;
+    std::string address;
+    std::string hostname;
+    NodeState state;
+    std::string reason;
+    std::string extra;               // as it is
+    bool extra_is_ours = true;       // false: not a JSON object, never written
+    NodeRecord record;               // parsed from extra
+    std::string features;            // available, comma-separated
+    std::string active_features;
+    std::int64_t boot_time = 0;      // 0: never registered
+    std::int64_t slurmd_start_time = 0;
+    std::uint32_t cpus = 0;
+    std::string version;             // slurmd's
+
+    bool has_our_reason() const { return is_our_reason(reason); }
+};
+
+struct Partition {
+    std::string name;
+    std::vector<std::string> nodes;  // expanded
+    bool is_default = false;
+    bool up = true;
+    std::uint16_t priority_tier = 1;
+    bool preempts = false;  // its PreemptMode lets a higher tier stop its jobs
+    std::uint32_t max_time_minutes = 0;  // 0: no limit
+};
+
+struct Reservation {
+    std::string name;
+    std::vector<std::string> nodes;
+    std::int64_t start = 0, end = 0;
+};
+
+struct Job {
+    std::uint32_t id = 0;
+    std::uint32_t array_id = 0;
+    std::uint32_t het_id = 0;
+    std::string id_text;             // "12", "12_3", "12_[4-9]": what slurm_update_job2 takes
+    std::uint32_t user_id = 0;
+    std::string name;
+    std::string partition;
+    std::string features;
+    std::string prefer;
+    std::string admin_comment;
+    std::string requested_nodes;     // host list expression
+    std::string excluded_nodes;
+    std::string nodes;               // allocated; host list expression
+    std::string reservation;
+    std::string qos;
+    std::uint32_t min_nodes = 0;
+    std::uint32_t max_nodes = 0;
+    std::uint32_t tasks = 0;
+    std::uint32_t priority = 0;      // 0: held
+    bool reboot = false;
+    bool pending = false;
+    bool running = false;            // includes suspended
+    bool configuring = false;        // its nodes are being made ready
+    bool completing = false;
+    std::int64_t submit_time = 0, start_time = 0, end_time = 0;
+    std::uint32_t time_limit_minutes = 0;
+
+    bool held() const { return pending && priority == 0; }
+    bool active() const { return pending || running || completing; }
+};
+
+// What of slurm.conf the suite decides by.
+struct ControllerConfig {
+    std::string cluster;
+    std::uint32_t slurm_user_id = 0;
+    std::string slurm_user;
+    std::string state_save_location;
+    std::string slurm_version;
+    std::string plugin_dir;
+    std::string job_submit_plugins;
+    std::string scheduler_parameters;
+    std::string slurmctld_parameters;
+    std::string reboot_program;
+    std::string preempt_type;        // "preempt/none" ...
+    bool preemption = false;         // PreemptMode is not OFF
+    std::uint16_t resume_timeout = 0;   // seconds
+    std::uint16_t return_to_service = 0;
+    std::uint16_t prolog_flags = 0;  // Slurm's bits: meaningful to common/slurm only
+    std::vector<std::string> controllers;  // host names, primary first
+};
+
+}  // namespace cohort

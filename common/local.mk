@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# libcohort: what every part shares. Knows neither Slurm nor the cloud.
+noinst_LTLIBRARIES += libcohort.la
+libcohort_la_SOURCES = \
+	common/cluster.cpp \
+	common/cluster.hpp \
+	common/file.cpp \
+	common/file.hpp \
+	common/json.cpp \
+	common/json.hpp \
+	common/log.cpp \
+	common/log.hpp \
+	common/node_record.cpp \
+	common/node_record.hpp \
+	common/proof.cpp \
+	common/proof.hpp \
+	common/rebuild_mark.cpp \
+	common/rebuild_mark.hpp \
+	common/result.hpp \
+	common/revision.cpp \
+	common/revision.hpp \
+	common/settings.cpp \
+	common/settings.hpp \
+	common/sha256.cpp \
+	common/sha256.hpp \
+	common/snapshot.cpp \
+	common/snapshot.hpp \
+	common/text.cpp \
+	common/text.hpp
+libcohort_la_LIBADD = \
+	$(JANSSON_LIBS) \
+	$(CRYPTO_LIBS) \
+	$(FMT_LIBS)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/rebuild_mark.hpp"
+
+#include "common/json.hpp"
+#include "common/text.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr const char* key_ours = "cohort";
+constexpr std::string_view kind_rebuild = "rebuild";
+
+Json parse_object(std::string_view admin_comment) {
+    auto parsed = json::parse(admin_comment, "admin_comment");
+    if (!parsed || !json_is_object(parsed->get())) return nullptr;
+    return std::move(*parsed);
+}
+
+}  // namespace
+
+std::optional<RebuildMark> parse_mark(std::string_view admin_comment) {
+    // Cheap way out: this runs for every job of a cluster.
+    if (admin_comment.find("\"cohort\"") == std::string_view::npos) return std::nullopt;
+    const Json object = parse_object(admin_comment);
+    const json_t* ours = json::get(object.get(), key_ours);
+    if (json::string(ours, "kind") != kind_rebuild) return std::nullopt;
+    RebuildMark mark;
+    mark.node = json::string(ours, "node");
+    mark.priority = static_cast<std::uint32_t>(json::integer(ours, "priority").value_or(0));
+    mark.held = json::string(ours, "held");
+    if (mark.node.empty()) return std::nullopt;
+    return mark;
+}
+
+std::string write_mark(std::string_view admin_comment, const RebuildMark& mark) {
+    Json object = parse_object(admin_comment);
+    if (!object) {
+        object = json::object();
+        if (const auto comment = text::trim(admin_comment); !comment.empty())
+            json::set(object.get(), "comment", comment);
+    }
+    Json ours = json::object();
+    json::set(ours.get(), "kind", kind_rebuild);
+    json::set(ours.get(), "node", mark.node);
+    json::set(ours.get(), "priority", std::int64_t{mark.priority});
+    if (!mark.held.empty()) json::set(ours.get(), "held", mark.held);
+    json::set(object.get(), key_ours, std::move(ours));
+    return json::dump(object.get());
+}
+
+}  // namespace cohort

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The mark that the job_submit plugin leaves in a rebuild job's admin_comment (JSON, which users
+// cannot set), and by which every other part recognises the job. Never a name or a comment.
+//
+//   {"cohort":{"kind":"rebuild","node":"n1","priority":4294901760,"held":"pending"}}
+//
+// priority is what the job gets when it is released; held says why we hold it ("" when we do not):
+// "pending" (too many wait), "concurrent" (too many would start), "breaker" (cloud out of reach),
+// "config" (no usable configuration). Other keys of the object are kept. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cohort {
+
+struct RebuildMark {
+    std::string node;
+    std::uint32_t priority = 0;  // 0: the one that Slurm computes
+    std::string held;
+    bool operator==(const RebuildMark&) const = default;
+};
+
+// Nothing when the comment is not one of ours.
+std::optional<RebuildMark> parse_mark(std::string_view admin_comment);
+
+// ADMIN_COMMENT with the mark put in. A comment that is not a JSON object is kept as the member
+// "comment" of the new one.
+std::string write_mark(std::string_view admin_comment, const RebuildMark& mark);
+
+}  // namespace cohort

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/slurm/hostlist.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "common/slurm/compat.hpp"
+
+namespace cohort::slurm {
+namespace {
+
+class HostlistHandle {
+  public:
+    explicit HostlistHandle(const char* expression)
+        : list_(slurm_hostlist_create(expression)) {}
+    HostlistHandle(const HostlistHandle&) = delete;
+    HostlistHandle& operator=(const HostlistHandle&) = delete;
+    ~HostlistHandle() {
+        if (list_) slurm_hostlist_destroy(list_);
+    }
+    compat::Hostlist get() const { return list_; }
+
+  private:
+    compat::Hostlist list_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_hosts(std::string_view expression) {
+    std::vector<std::string> names;
+    const std::string text(expression);
+    if (text.empty()) return names;
+    // Slurm's parser reads white space as a separator in some versions and as a name in others.
+    if (text.find_first_of(" \t\n") != std::string::npos)
+        return fail(Errc::invalid, fmt::format("'{}' is no host list: it has white space", text));
+    HostlistHandle list(text.c_str());
+    if (!list.get()) return fail(Errc::invalid, fmt::format("'{}' is no host list", text));
+    while (char* name = slurm_hostlist_shift(list.get())) {
+        names.emplace_back(name);
+        std::free(name);
+    }
+    if (names.empty()) return fail(Errc::invalid, fmt::format("'{}' is no host list", text));
+    return names;
+}
+
+std::string compress_hosts(const std::vector<std::string>& names) {
+    if (names.empty()) return {};
+    HostlistHandle list(nullptr);
+    if (!list.get()) return {};
+    for (const auto& name : names) slurm_hostlist_push_host(list.get(), name.c_str());
+    std::string buffer(256, '\0');
+    while (true) {
+        const auto size = slurm_hostlist_ranged_string(list.get(), buffer.size(), buffer.data());
+        if (size >= 0) {
+            buffer.resize(static_cast<std::size_t>(size));
+            return buffer;
+        }
+        if (buffer.size() > (1U << 26)) return {};
+        buffer.resize(buffer.size() * 4);
+    }
+}
+
+}  // namespace cohort::slurm

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/slurm/load.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "common/slurm/handles.hpp"
+#include "common/slurm/hostlist.hpp"
+
+namespace cohort::slurm {
+namespace {
+
+tl::unexpected<Error> rpc_failure(std::string_view what, int error) {
+    const Errc code = error == ESLURM_INVALID_NODE_NAME || error == ESLURM_INVALID_JOB_ID
+                          ? Errc::not_found
+                          : Errc::unreachable;
+    return fail(code, fmt::format("cannot read {} from slurmctld: {}", what, slurm_strerror(error)));
+}
+
+NodeState state_of(std::uint32_t raw) {
+    NodeState s;
+    switch (raw & NODE_STATE_BASE) {
+        case NODE_STATE_DOWN:
+        case NODE_STATE_ERROR: s.base = NodeState::Base::down; break;
+        case NODE_STATE_IDLE: s.base = NodeState::Base::idle; break;
+        case NODE_STATE_ALLOCATED: s.base = NodeState::Base::allocated; break;
+        case NODE_STATE_MIXED: s.base = NodeState::Base::mixed; break;
+        case NODE_STATE_FUTURE: s.base = NodeState::Base::future; break;
+        default: s.base = NodeState::Base::unknown; break;
+    }
+    s.drain = raw & NODE_STATE_DRAIN;
+    s.fail = raw & NODE_STATE_FAIL;
+    s.completing = raw & NODE_STATE_COMPLETING;
+    s.not_responding = raw & NODE_STATE_NO_RESPOND;
+    s.reboot_requested = raw & NODE_STATE_REBOOT_REQUESTED;
+    s.reboot_issued = raw & NODE_STATE_REBOOT_ISSUED;
+    s.powering_up = raw & (NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP);
+    s.power_saving =
+        raw & (NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN | NODE_STATE_POWER_DOWN);
+    s.invalid_registration = raw & NODE_STATE_INVALID_REG;
+    s.maintenance = raw & NODE_STATE_MAINT;
+    s.reserved = raw & NODE_STATE_RES;
+    s.planned = raw & NODE_STATE_PLANNED;
+    s.dynamic = raw & NODE_STATE_DYNAMIC_NORM;
+    s.cloud = raw & NODE_STATE_CLOUD;
+    return s;
+}
+
+Node convert(const node_info_t& raw) {
+    Node node;
+    node.name = text(raw.name);
+    node.address = text(raw.node_addr);
+    node.hostname = text(raw.node_hostname);
+    node.state = state_of(raw.node_state);
+    node.reason = text(raw.reason);
+    node.extra = text(raw.extra);
+    if (auto record = parse_extra(node.extra)) {
+        node.record = std::move(*record);
+    } else {
+        node.extra_is_ours = false;
+    }
+    node.features = text(raw.features);
+    node.active_features = text(raw.features_act);
+    node.boot_time = raw.boot_time;
+    node.slurmd_start_time = raw.slurmd_start_time;
+    node.cpus = raw.cpus;
+    node.version = text(raw.version);
+    return node;
+}
+
+Partition convert(const partition_info_t& raw) {
+    Partition partition;
+    partition.name = text(raw.name);
+    if (auto nodes = expand_hosts(text(raw.nodes))) partition.nodes = std::move(*nodes);
+    partition.is_default = raw.flags & PART_FLAG_DEFAULT;
+    partition.up = raw.state_up == PARTITION_UP;
+    partition.priority_tier = raw.priority_tier;
+    const auto mode = static_cast<std::uint32_t>(raw.preempt_mode);
+    partition.preempts = raw.preempt_mode == NO_VAL16 || (mode & ~PREEMPT_MODE_GANG) != 0;
+    if (raw.max_time != INFINITE) partition.max_time_minutes = raw.max_time;
+    return partition;
+}
+
+std::string id_text(const slurm_job_info_t& raw) {
+    if (raw.array_job_id == 0) return fmt::format("{}", compat::job_id(raw));
+    if (raw.array_task_str && *raw.array_task_str)
+        return fmt::format("{}_[{}]", raw.array_job_id, raw.array_task_str);
+    return fmt::format("{}_{}", raw.array_job_id, raw.array_task_id);
+}
+
+Job convert(const slurm_job_info_t& raw) {
+    Job job;
+    job.id = compat::job_id(raw);
+    job.array_id = raw.array_job_id;
+    job.het_id = raw.het_job_id == NO_VAL ? 0 : raw.het_job_id;
+    job.id_text = id_text(raw);
+    job.user_id = raw.user_id;
+    job.name = text(raw.name);
+    job.partition = text(raw.partition);
+    job.features = text(raw.features);
+    job.prefer = text(raw.prefer);
+    job.admin_comment = text(raw.admin_comment);
+    job.requested_nodes = text(raw.req_nodes);
+    job.excluded_nodes = text(raw.exc_nodes);
+    job.nodes = text(raw.nodes);
+    job.reservation = text(raw.resv_name);
+    job.qos = text(raw.qos);
+    job.min_nodes = raw.num_nodes;
+    job.max_nodes = raw.max_nodes;
+    job.tasks = raw.num_tasks;
+    job.priority = raw.priority;
+    job.reboot = raw.reboot != 0;
+    const auto base = raw.job_state & JOB_STATE_BASE;
+    job.pending = base == JOB_PENDING;
+    job.running = base == JOB_RUNNING || base == JOB_SUSPENDED;
+    job.configuring = raw.job_state & JOB_CONFIGURING;
+    job.completing = raw.job_state & JOB_COMPLETING;
+    job.submit_time = raw.submit_time;
+    job.start_time = raw.start_time;
+    job.end_time = raw.end_time;
+    if (raw.time_limit != INFINITE && raw.time_limit != NO_VAL)
+        job.time_limit_minutes = raw.time_limit;
+    return job;
+}
+
+std::vector<Job> convert(const job_info_msg_t& message) {
+    std::vector<Job> jobs;
+    jobs.reserve(message.record_count);
+    for (std::uint32_t i = 0; i < message.record_count; ++i)
+        jobs.push_back(convert(message.job_array[i]));
+    return jobs;
+}
+
+}  // namespace
+
+void initialise_library() { slurm_init(nullptr); }
+
+Result<std::vector<Node>> load_nodes() {
+    node_info_msg_t* raw = nullptr;
+    if (slurm_load_node(0, &raw, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+        return rpc_failure("the nodes", errno);
+    const NodeMessage message(raw);
+    std::vector<Node> nodes;
+    nodes.reserve(message->record_count);
+    for (std::uint32_t i = 0; i < message->record_count; ++i)
+        // Records of deleted dynamic nodes stay in the table without a name.
+        if (message->node_array[i].name && *message->node_array[i].name)
+            nodes.push_back(convert(message->node_array[i]));
+    return nodes;
+}
+
+Result<Node> load_node(const std::string& name) {
+    node_info_msg_t* raw = nullptr;
+    std::string copy = name;  // the API takes a mutable pointer
+    if (slurm_load_node_single(&raw, copy.data(), SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+        return rpc_failure("node " + name, errno);
+    const NodeMessage message(raw);
+    for (std::uint32_t i = 0; i < message->record_count; ++i)
+        if (text(message->node_array[i].name) == name) return convert(message->node_array[i]);
+    return fail(Errc::not_found, fmt::format("Slurm knows no node {}", name));
+}
+
+Result<std::vector<Partition>> load_partitions() {
+    partition_info_msg_t* raw = nullptr;
+    if (slurm_load_partitions(0, &raw, SHOW_ALL) != SLURM_SUCCESS)
+        return rpc_failure("the partitions", errno);
+    const PartitionMessage message(raw);
+    std::vector<Partition> partitions;
+    for (std::uint32_t i = 0; i < message->record_count; ++i)
+        partitions.push_back(convert(message->partition_array[i]));
+    return partitions;
+}
+
+Result<std::vector<Reservation>> load_reservations() {
+    reserve_info_msg_t* raw = nullptr;
+    if (slurm_load_reservations(0, &raw) != SLURM_SUCCESS)
+        return rpc_failure("the reservations", errno);
+    const ReservationMessage message(raw);
+    std::vector<Reservation> reservations;
+    for (std::uint32_t i = 0; i < message->record_count; ++i) {
+        const auto& one = message->reservation_array[i];
+        Reservation reservation{text(one.name), {}, one.start_time, one.end_time};
+        if (auto nodes = expand_hosts(text(one.node_list))) reservation.nodes = std::move(*nodes);
+        reservations.push_back(std::move(reservation));
+    }
+    return reservations;
+}
+
+Result<std::vector<Job>> load_jobs() {
+    job_info_msg_t* raw = nullptr;
+    if (slurm_load_jobs(0, &raw, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+        return rpc_failure("the jobs", errno);
+    return convert(*JobMessage(raw));
+}
+
+Result<std::vector<Job>> load_jobs_of(std::uint32_t user_id) {
+    job_info_msg_t* raw = nullptr;
+    if (slurm_load_job_user(&raw, user_id, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+        return rpc_failure(fmt::format("the jobs of user {}", user_id), errno);
+    return convert(*JobMessage(raw));
+}
+
+Result<Job> load_job(std::uint32_t job_id) {
+    job_info_msg_t* raw = nullptr;
+    if (compat::load_job(&raw, job_id) != SLURM_SUCCESS)
+        return rpc_failure(fmt::format("job {}", job_id), errno);
+    const JobMessage message(raw);
+    if (message->record_count == 0)
+        return fail(Errc::not_found, fmt::format("Slurm knows no job {}", job_id));
+    return convert(message->job_array[0]);
+}
+
+Result<ControllerConfig> load_controller_config() {
+    slurm_conf_t* raw = nullptr;
+    if (slurm_load_ctl_conf(0, &raw) != SLURM_SUCCESS)
+        return rpc_failure("the configuration", errno);
+    const ConfigMessage message(raw);
+    ControllerConfig config;
+    config.cluster = text(message->cluster_name);
+    config.slurm_user_id = message->slurm_user_id;
+    config.slurm_user = text(message->slurm_user_name);
+    config.state_save_location = text(message->state_save_location);
+    config.slurm_version = text(message->version);
+    config.plugin_dir = text(message->plugindir);
+    config.job_submit_plugins = text(message->job_submit_plugins);
+    config.scheduler_parameters = text(message->sched_params);
+    config.slurmctld_parameters = text(message->slurmctld_params);
+    config.reboot_program = text(message->reboot_program);
+    config.preempt_type = text(message->preempt_type);
+    config.preemption = (message->preempt_mode & ~PREEMPT_MODE_GANG) != 0;
+    config.resume_timeout = message->resume_timeout;
+    config.return_to_service = message->ret2service;
+    config.prolog_flags = static_cast<std::uint16_t>(message->prolog_flags);
+    for (std::uint32_t i = 0; i < message->control_cnt; ++i)
+        config.controllers.push_back(text(message->control_machine[i]));
+    return config;
+}
+
+}  // namespace cohort::slurm

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Reads the cluster from slurmctld into plain values (common/cluster.hpp).
+//
+// Each call is one RPC and may block for Slurm's MessageTimeout: never call one from a job_submit
+// or SPANK hook. Thread-safe. Errc::unreachable when slurmctld does not answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/cluster.hpp"
+#include "common/result.hpp"
+
+namespace cohort::slurm {
+
+Result<std::vector<Node>> load_nodes();
+Result<Node> load_node(const std::string& name);  // Errc::not_found: no such node
+Result<std::vector<Partition>> load_partitions();
+Result<std::vector<Reservation>> load_reservations();
+Result<std::vector<Job>> load_jobs();
+// Only the jobs of one user.
+Result<std::vector<Job>> load_jobs_of(std::uint32_t user_id);
+Result<Job> load_job(std::uint32_t job_id);
+Result<ControllerConfig> load_controller_config();
+
+// Programs call this once before anything else; the plugins' host process has done it.
+void initialise_library();
+
+}  // namespace cohort::slurm

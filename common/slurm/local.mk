@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# libcohort_slurm: the only room that meets <slurm/...>. Not linked with libslurm: in a plugin the
+# symbols come from Slurm's own process; programs add $(SLURM_LIBS).
+noinst_LTLIBRARIES += libcohort_slurm.la
+libcohort_slurm_la_SOURCES = \
+	common/slurm/compat.hpp \
+	common/slurm/handles.hpp \
+	common/slurm/hostlist.cpp \
+	common/slurm/hostlist.hpp \
+	common/slurm/job_writer.cpp \
+	common/slurm/job_writer.hpp \
+	common/slurm/load.cpp \
+	common/slurm/load.hpp \
+	common/slurm/node_writer.cpp \
+	common/slurm/node_writer.hpp
+libcohort_slurm_la_LIBADD = libcohort.la

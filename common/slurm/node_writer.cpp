@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/slurm/node_writer.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/log.hpp"
+#include "common/slurm/compat.hpp"
+#include "common/slurm/hostlist.hpp"
+#include "common/slurm/load.hpp"
+#include "common/text.hpp"
+
+namespace cohort::slurm {
+namespace {
+
+constexpr int attempts = 5;
+constexpr auto pause_between = std::chrono::milliseconds(50);
+constexpr std::size_t max_reason_bytes = 300;
+
+// One update RPC. libslurm's message holds mutable pointers that it does not write through.
+class Update {
+  public:
+    explicit Update(std::string nodes) : nodes_(std::move(nodes)) {
+        slurm_init_update_node_msg(&message_);
+        message_.node_names = nodes_.data();
+    }
+    Update& state(std::uint32_t state) {
+        message_.node_state = state;
+        return *this;
+    }
+    Update& reason(std::string text) {
+        reason_ = std::move(text);
+        message_.reason = reason_.data();
+        compat::set_reason_uid(message_, ::getuid());
+        return *this;
+    }
+    Update& extra(std::string text) {
+        extra_ = std::move(text);
+        message_.extra = extra_.data();
+        return *this;
+    }
+    Update& features(std::string text) {
+        features_ = std::move(text);
+        message_.features = features_.data();
+        message_.features_act = features_.data();
+        return *this;
+    }
+
+    Status send() {
+        int error = 0;
+        for (int i = 0; i < attempts; ++i) {
+            if (slurm_update_node(&message_) == SLURM_SUCCESS) return {};
+            error = errno;
+            // 26.05 can refuse the first call of a process; a controller at its start is not ready.
+            if (error != ESLURM_NODES_BUSY && error != ESLURM_IN_STANDBY_MODE &&
+                error != SLURM_COMMUNICATIONS_CONNECTION_ERROR &&
+                error != SLURM_COMMUNICATIONS_RECEIVE_ERROR && error != SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT)
+                break;
+            std::this_thread::sleep_for(pause_between);
+        }
+        return fail(Errc::failed,
+                    fmt::format("slurmctld refused to update {}: {}", nodes_, slurm_strerror(error)));
+    }
+
+  private:
+    std::string nodes_, reason_, extra_, features_;
+    update_node_msg_t message_{};
+};
+
+std::string our_reason(std::string_view reason) {
+    const std::string_view bare = is_our_reason(reason) ? reason.substr(reason_prefix.size()) : reason;
+    return std::string(reason_prefix) + text::one_line(bare, max_reason_bytes);
+}
+
+bool out_of_service(const NodeState& s) { return s.drain || s.fail; }
+
+Status keep_reason(const std::string& node, const std::string& reason) {
+    return edit_record(node, [&](NodeRecord& record) { record.out_reason = reason; });
+}
+
+}  // namespace
+
+Status take_out(const std::string& node, std::string_view reason) {
+    const std::string full = our_reason(reason);
+    auto before = load_node(node);
+    if (!before) return tl::unexpected(before.error());
+    if (before->state.fail && !before->has_our_reason()) {
+        log::info("{}: stays out of service for '{}'; ours is: {}", node, before->reason, full);
+        return keep_reason(node, full);
+    }
+    // An administrator's drain keeps its reason: FAIL and DOWN are added without one.
+    const bool foreign = before->state.drain && !before->reason.empty() && !before->has_our_reason();
+    for (const std::uint32_t state : {std::uint32_t{NODE_STATE_FAIL}, std::uint32_t{NODE_STATE_DOWN}}) {
+        Update update(node);
+        update.state(state).reason(foreign ? before->reason : full);
+        if (auto sent = update.send(); !sent) return sent;
+    }
+    if (auto kept = keep_reason(node, full); !kept)
+        log::warning("{}: the reason could not be kept in Extra: {}", node, kept.error().message);
+    auto after = load_node(node);
+    if (!after) return tl::unexpected(after.error());
+    if (!after->state.fail || after->state.base != NodeState::Base::down)
+        return fail(Errc::failed, fmt::format("{} was to go out of service but is {}", node,
+                                              after->state.text()));
+    return {};
+}
+
+Status give_back(const std::string& node) {
+    auto before = load_node(node);
+    if (!before) return tl::unexpected(before.error());
+    const bool lost_reason = before->reason.empty() && !before->record.out_reason.empty();
+    if (!before->has_our_reason() && !lost_reason) {
+        if (!out_of_service(before->state) && before->record.out_reason.empty()) return {};
+        if (out_of_service(before->state) || !before->reason.empty())
+            return fail(Errc::denied,
+                        fmt::format("{} is {} for '{}', which is not ours to lift", node,
+                                    before->state.text(), before->reason));
+    }
+    if (out_of_service(before->state) || before->state.base == NodeState::Base::down) {
+        Update update(node);
+        update.state(NODE_RESUME);
+        if (auto sent = update.send(); !sent) return sent;
+    }
+    return keep_reason(node, "");
+}
+
+Status drain(const std::string& node, std::string_view reason) {
+    auto before = load_node(node);
+    if (!before) return tl::unexpected(before.error());
+    if (out_of_service(before->state) && !before->has_our_reason()) return {};
+    Update update(node);
+    update.state(NODE_STATE_DRAIN).reason(our_reason(reason));
+    return update.send();
+}
+
+Status edit_record(const std::string& node, const std::function<void(NodeRecord&)>& edit) {
+    for (int i = 0; i < attempts; ++i) {
+        auto before = load_node(node);
+        if (!before) return tl::unexpected(before.error());
+        if (!before->extra_is_ours)
+            return fail(Errc::invalid, fmt::format("{}: Extra is not a JSON object, it is used for "
+                                                   "something else: empty it to let us label the node",
+                                                   node));
+        NodeRecord wanted = before->record;
+        edit(wanted);
+        const std::string features = merge_features(before->features, wanted.revision);
+        auto extra = merge_extra(before->extra, wanted);
+        if (!extra) return fail(node, extra.error());
+        if (*extra == before->extra && features == before->features) return {};
+        Update update(node);
+        update.extra(*extra);
+        if (features != before->features || features != before->active_features)
+            update.features(features);
+        if (auto sent = update.send(); !sent) return sent;
+        auto after = load_node(node);
+        if (after && after->extra == *extra) return {};
+        std::this_thread::sleep_for(pause_between);
+    }
+    return fail(Errc::busy, fmt::format("{}: its Extra is being changed by others", node));
+}
+
+Status write_features(const std::vector<std::string>& nodes, const std::string& features) {
+    return Update(compress_hosts(nodes)).features(features).send();
+}
+
+}  // namespace cohort::slurm

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The one writer of node states, reasons, Extra and features.
+//
+// Out of service is FAIL, then DOWN in a second call (Slurm refuses both in one): the only state
+// that survives ResumeTimeout, a new boot with ReturnToService=2, restart and reconfigure. Every
+// reason begins with "cohort: "; a drain or FAIL without it is never cleared. Node Comment is never
+// touched. Each function is one or a few RPCs (Slurm's MessageTimeout each), thread-safe, and needs
+// SlurmUser, root or an operator. Writes are read back.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/cluster.hpp"
+#include "common/result.hpp"
+
+namespace cohort::slurm {
+
+// Takes NODE out of service with "cohort: REASON" and keeps the reason in its Extra too. An
+// administrator's own drain or FAIL is kept with its reason; then only Extra is written.
+Status take_out(const std::string& node, std::string_view reason);
+
+// Gives back a node that we took out, or drained: RESUME, then the reason in Extra is cleared.
+// Does nothing (and says so by Errc::denied) when the present reason is not ours.
+Status give_back(const std::string& node);
+
+// Planned waiting: DRAIN with "cohort: REASON". Kills the job of a CONFIGURING node: never use it
+// on one. An administrator's own drain is kept.
+Status drain(const std::string& node, std::string_view reason);
+
+// Re-read, change, write, read back: EDIT gets the record as it is now and changes it. When the
+// record changes, Extra and both feature lists go out in ONE update. Retried when somebody else
+// wrote in between. Refuses (Errc::invalid) an Extra that is not ours.
+Status edit_record(const std::string& node, const std::function<void(NodeRecord&)>& edit);
+
+// Both feature lists of NODES, which must have the same FEATURES.
+Status write_features(const std::vector<std::string>& nodes, const std::string& features);
+
+}  // namespace cohort::slurm
