@@ -66,6 +66,12 @@ inline std::uint32_t job_id(const slurm_job_info_t& job) { return job.job_id; }
 #endif
 #endif
 
+#if COHORT_SLURM_AT_LEAST(26, 5)
+inline void free_config(slurm_conf_t* config) { slurm_free_conf(config); }
+#else
+inline void free_config(slurm_conf_t* config) { slurm_free_ctl_conf(config); }
+#endif
+
 // update_node_msg_t.reason_uid: gone in 26.05, where slurmctld takes the caller's identity itself.
 #if COHORT_SLURM_AT_LEAST(26, 5)
 inline void set_reason_uid(update_node_msg_t&, std::uint32_t) {}
