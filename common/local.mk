@@ -14,6 +14,8 @@ libcohort_la_SOURCES = \
 	common/node_record.hpp \
 	common/proof.cpp \
 	common/proof.hpp \
+	common/published.cpp \
+	common/published.hpp \
 	common/rebuild_mark.cpp \
 	common/rebuild_mark.hpp \
 	common/result.hpp \
