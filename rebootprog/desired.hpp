@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What a node is to run, from <DesiredDir>/<node>.yml, .yaml or .json.
+//
+// The file is StackHPC's reboot_vars (instance_id, image_id) or a whole Ansible hostvars dump, as
+// YAML or as JSON (also JSON inside .yml). Ansible's `!unsafe` and {"__ansible_unsafe": ...} are
+// read through; `!vault` on a wanted key is refused; other tags are ignored. Only these two
+// keys are read, at the top level, and nothing else of the file is ever shown.
+// Refused, naming file and key: a missing, empty, repeated or templated ("{{") value, a value that
+// is no plain scalar, a file that is half written, over 4 MiB, no regular file, writable by
+// others, replaced again and again while it is read, and two files for one node.
+// Thread-safe: no shared state.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/result.hpp"
+
+namespace cohort {
+
+struct Desired {
+    std::string instance_id;  // UUID; empty: find the server by the node's name
+    std::string image_id;     // UUID, or the name of one active image
+    std::string file;         // where it was read
+};
+
+// Errc::not_found: no file for this node.
+Result<Desired> read_desired(const std::string& dir, const std::string& node);
+
+// The same on a text; FILE decides the format and appears in errors.
+Result<Desired> parse_desired(std::string_view text, const std::string& file);
+
+}  // namespace cohort
