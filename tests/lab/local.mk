@@ -1,1 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The lab: real Slurm daemons and nodes on one machine, for the demo and the system tests.
+EXTRA_DIST += \
+	tests/lab/controller-boot \
+	tests/lab/database.py \
+	tests/lab/images.py \
+	tests/lab/lab \
+	tests/lab/lab.py \
+	tests/lab/machine-init \
+	tests/lab/machines.py \
+	tests/lab/namespace.py \
+	tests/lab/network.py \
+	tests/lab/node-boot \
+	tests/lab/power \
+	tests/lab/power.py \
+	tests/lab/services.py \
+	tests/lab/slurmconf.py \
+	tests/lab/slurmd-unit \
+	tests/lab/syslogd.py

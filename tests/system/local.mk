@@ -1,1 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Tests against real daemons; run by ./check, not by `make check` (they need root and namespaces).
+EXTRA_DIST += \
+	tests/system/conftest.py \
+	tests/system/test_lab.py \
+	tests/system/test_lab_images.py

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Slurm cluster of real daemons on one machine; see README in this folder's class Lab.
+
+Runs inside the lab's namespaces only (namespace.py). One lab at a time in a set of namespaces; any
+number of sets side by side.
+"""
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Mapping, Sequence
+
+import images as imagelist
+import network
+import power
+import services
+import slurmconf
+from machines import CONTROLLER, HERE, LOGS, MACHINES, Machine, node_names, wait_until
+from namespace import LAB, inside
+
+USERS = {"alice": 5001, "bob": 5002, "carol": 5003}
+SOURCE = HERE.parent.parent
+DEFAULT_CACHE = SOURCE / "build" / "lab-cache"
+SITE_SCRIPTS = ("node-boot", "slurmd-unit", "controller-boot")
+
+
+class Lab:
+    """nodes: how many, n1..nN. root: root file system that all machines run (its Slurm is used).
+    stage: what `make install DESTDIR=` left, laid over root; None: plain Slurm. conf: slurm.conf
+    keys over the lab's (None removes one). partitions: PartitionName= lines. cohort_conf: keys of
+    cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
+    the one that all nodes begin with. cache: where the prepared database is kept."""
+
+    def __init__(
+        self,
+        nodes: int = 2,
+        root: Path | str = "/",
+        stage: Path | str | None = None,
+        conf: Mapping[str, object] | None = None,
+        partitions: list[str] | None = None,
+        node_options: str = slurmconf.NODE,
+        cohort_conf: Mapping[str, object] | None = None,
+        images: Mapping[str, bool] | None = None,
+        image: str = "v1",
+        boot_delay: float = 0,
+        cache: Path | str | None = None,
+    ) -> None:
+        if not inside():
+            raise RuntimeError("a Lab runs in its own namespaces: see namespace.reexecute()")
+        self.nodes = node_names(nodes)
+        self.root = Path(root)
+        self.stage = Path(stage) if stage else None
+        self.conf = dict(conf or {})
+        self.partitions = partitions
+        self.node_options = node_options
+        self.cohort_conf = dict(cohort_conf or {})
+        self.images = dict(images or {"v1": True, "v2": True, "v3": True})
+        self.first_image = image
+        self.boot_delay = boot_delay
+        self.cache = Path(cache) if cache else DEFAULT_CACHE
+        self.controller = Machine(CONTROLLER)
+        self.machines = {name: Machine(name) for name in self.nodes}
+        self._children: list[subprocess.Popen] = []
+
+    # -- life -----------------------------------------------------------------------------------
+    def __enter__(self) -> "Lab":
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+
+    def start(self) -> "Lab":
+        if MACHINES.exists():
+            raise RuntimeError("another lab runs in these namespaces: stop it first")
+        self._make_folders()
+        self._make_site()
+        for name, stamp in self.images.items():
+            imagelist.create(name, self.root, stamp)
+        network.up(self.nodes)
+        self._start_syslog()
+        self._make_machines()
+        self.controller.power_on()
+        wait_until(self.controller.is_on, 10, "the controller is on")
+        self._wait_booted(self.controller)
+        self.write_slurm_conf()
+        services.start_munged(self.controller)
+        services.start_database(self.controller, self.cache)
+        services.start_slurmctld(self.controller)
+        for machine in self.machines.values():
+            machine.wipe(self.image(self.first_image).id)
+            machine.power_on()
+        self.wait_nodes("idle", seconds=60)
+        return self
+
+    def stop(self) -> None:
+        """Ends everything that the lab started; its files are gone afterwards."""
+        for child in self._children:
+            child.kill()
+            child.wait()
+        for machine in [*self.machines.values(), self.controller]:
+            if machine.folder.exists():
+                machine.power_off()
+        network.down(self.nodes)
+        shutil.rmtree(LAB, ignore_errors=True)
+
+    def keep_logs(self, folder: Path) -> Path:
+        """Copies logs and configuration to FOLDER, for people."""
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(LOGS, folder)
+        shutil.copytree(LAB / "etc-slurm", folder / "etc-slurm")
+        shutil.copytree(LAB / "shared" / "boots", folder / "boots")
+        return folder
+
+    # -- parts of start() -------------------------------------------------------------------------
+    def _make_folders(self) -> None:
+        for name in ("log", "machines", "images", "devlog", "etc-slurm", "mysql", "munge", "site",
+                     "shared/boots", "shared/home"):  # fmt: skip
+            (LAB / name).mkdir(parents=True, exist_ok=True)
+        LOGS.chmod(0o777)
+        (LAB / "shared").chmod(0o1777)
+        for user, uid in USERS.items():
+            home = LAB / "shared" / "home" / user
+            home.mkdir()
+            shutil.chown(home, uid, uid)
+
+    def _make_site(self) -> None:
+        """What an administrator put on every machine: accounts, host names, boot scripts."""
+        etc = LAB / "site" / "etc"
+        etc.mkdir(parents=True)
+        passwd = (self.root / "etc/passwd").read_text()
+        group = (self.root / "etc/group").read_text()
+        people = dict(USERS)
+        if "\nmysql:" not in passwd:
+            people["mysql"] = 5099
+        for user, uid in people.items():
+            passwd += f"{user}:x:{uid}:{uid}::/shared/home/{user}:/bin/bash\n"
+            group += f"{user}:x:{uid}:\n"
+        slurmconf.write(etc, "passwd", passwd)
+        slurmconf.write(etc, "group", group)
+        slurmconf.write(etc, "hosts", slurmconf.hosts(self.nodes))
+        slurmconf.write(etc, "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n")
+        slurmconf.write(etc, "lab-content", "none\n")
+        scripts = LAB / "site" / "usr" / "lib" / "lab"
+        scripts.mkdir(parents=True)
+        for script in SITE_SCRIPTS:
+            shutil.copy(HERE / script, scripts)
+        munge = etc / "munge"
+        munge.mkdir()
+        slurmconf.write(munge, "munge.key", "0123456789abcdef" * 8, 0o400)
+        if self.stage:  # in the lab's tmpfs: overlayfs refuses a layer that lies within another
+            shutil.copytree(self.stage, LAB / "stage", symlinks=True)
+
+    def _start_syslog(self) -> None:
+        collector = subprocess.Popen(
+            [sys.executable, HERE / "syslogd.py", LAB / "devlog", LOGS, CONTROLLER, *self.nodes],
+            stdout=subprocess.PIPE,
+        )
+        self._children.append(collector)
+        assert collector.stdout and collector.stdout.read(1) == b"."
+
+    def _make_machines(self) -> None:
+        layers = [str(LAB / "site")] + ([str(LAB / "stage")] if self.stage else [])
+        layers.append(str(self.root))
+        shared = [f"{LAB}/shared|/shared|", f"{LOGS}|/var/log/slurm|"]
+        self.controller.create(
+            layers=layers,
+            boot="/usr/lib/lab/controller-boot",
+            network=False,
+            binds=shared + [f"{LAB}/etc-slurm|/etc/slurm|", f"{LAB}/mysql|/var/lib/mysql|",
+                            f"{LAB}/munge|/run/munge|"],
+        )  # fmt: skip
+        for machine in self.machines.values():
+            machine.create(
+                layers=layers,
+                boot="/usr/lib/lab/node-boot",
+                network=True,
+                delay=self.boot_delay,
+                binds=shared + [f"{LAB}/etc-slurm|/etc/slurm|ro", f"{LAB}/munge|/run/munge|ro"],
+            )
+
+    def _wait_booted(self, machine: Machine) -> None:
+        wait_until(
+            lambda: machine.run(["test", "-d", "/run/slurm"], check=False).returncode == 0,
+            20,
+            f"{machine.name} has booted\n{services.tail([machine.name + '.console'])}",
+        )
+        machine.run(["chown", "-R", "munge:munge", "/run/munge", "/etc/munge"])
+
+    # -- configuration --------------------------------------------------------------------------
+    def program(self, path: str) -> bool:
+        """True when PATH is part of what was installed."""
+        return bool(self.stage) and (LAB / "stage" / path.lstrip("/")).exists()
+
+    def write_slurm_conf(self) -> None:
+        """From self.conf and self.partitions; takes effect at start or reconfigure."""
+        etc = LAB / "etc-slurm"
+        version = slurmconf.slurm_version(self.controller.run(["slurmctld", "-V"]).stdout)
+        values: dict[str, object] = {}
+        if self.stage and list((LAB / "stage").rglob("job_submit_cohort.so")):
+            values["JobSubmitPlugins"] = "cohort"
+        if self.program("/usr/sbin/cohort-reboot"):
+            values["RebootProgram"] = "/usr/sbin/cohort-reboot"
+        values.update(self.conf)
+        text = slurmconf.slurm_conf(self.nodes, values, self.partitions, self.node_options)
+        slurmconf.write(etc, "slurm.conf", text)
+        slurmconf.write(etc, "cgroup.conf", slurmconf.cgroup_conf(version))
+        slurmconf.write(etc, "slurmdbd.conf", slurmconf.SLURMDBD_CONF, 0o600)
+        lines = "".join(f"{k}={v}\n" for k, v in self.cohort_conf.items())
+        slurmconf.write(etc, "cohort.conf", lines)
+        self.controller.run(["chown", "slurm:slurm", "/etc/slurm/slurmdbd.conf"])
+
+    # -- for tests and the demo -----------------------------------------------------------------
+    def run(self, *command: str, user: str = "root", check: bool = True, timeout: float = 30,
+            env: dict[str, str] | None = None, stdin: str | None = None) -> subprocess.CompletedProcess:  # fmt: skip
+        """A command on the controller, in the user's shared home."""
+        cwd = "/shared" if user == "root" else f"/shared/home/{user}"
+        return self.controller.run(command, user=user, cwd=cwd, check=check, timeout=timeout,
+                                   env=env, stdin=stdin)  # fmt: skip
+
+    def out(self, *command: str, **options) -> str:
+        return self.run(*command, **options).stdout.strip()
+
+    def submit(self, *options: str, user: str = "alice", wrap: str = "true") -> str:
+        """sbatch as USER; the job's id."""
+        return self.out("sbatch", "--parsable", *options, "--wrap", wrap, user=user).split(";")[0]
+
+    def job(self, job_id: str) -> dict[str, str]:
+        """scontrol's record of a job."""
+        return fields(self.out("scontrol", "-o", "show", "job", job_id))
+
+    def node(self, name: str) -> dict[str, str]:
+        return fields(self.out("scontrol", "-o", "show", "node", name))
+
+    def node_states(self) -> dict[str, str]:
+        """Node -> compact state as sinfo shows it ("idle", "alloc", "down*")."""
+        text = self.out("sinfo", "-h", "-N", "-p", self.main_partition(), "-o", "%N %t")
+        return dict(line.split(None, 1) for line in text.splitlines())
+
+    def main_partition(self) -> str:
+        line = (self.partitions or [slurmconf.PARTITION])[0]
+        return line.split()[0].split("=")[1]
+
+    def wait_nodes(self, state: str, nodes: Sequence[str] = (), seconds: float = 30) -> None:
+        wanted = list(nodes or self.nodes)
+        seen: dict[str, str] = {}
+
+        def reached() -> bool:
+            seen.update(self.node_states())
+            return all(seen.get(n) == state for n in wanted)
+
+        try:
+            wait_until(reached, seconds, "", 0.1)
+        except TimeoutError as error:
+            consoles = [f"{n}.console" for n in wanted if seen.get(n) != state][:2]
+            raise TimeoutError(
+                f"not all of {wanted} {state} within {seconds:g} s: {seen}\n"
+                + services.tail([*consoles, "slurmctld.out", "slurmctld.log"])
+            ) from error
+
+    def wait_job(self, job_id: str, *states: str, seconds: float = 60) -> str:
+        """Waits for one of STATES (default: COMPLETED); returns the state reached."""
+        wanted = states or ("COMPLETED",)
+        seen = [""]
+
+        def reached() -> bool:
+            seen[0] = self.job(job_id).get("JobState", "")
+            return seen[0] in wanted
+
+        try:
+            wait_until(reached, seconds, "", 0.1)
+        except TimeoutError as error:
+            raise TimeoutError(f"job {job_id} is {seen[0]}, wanted {wanted}") from error
+        return seen[0]
+
+    def power(self, event: str, node: str, image: str = "") -> None:
+        """By hand what the cloud does: power.EVENTS; IMAGE is a name."""
+        power.send(event, node, self.image(image).id if image else "")
+
+    def image(self, name: str) -> imagelist.Image:
+        return imagelist.by_name(name)
+
+    def boots(self, node: str) -> list[dict]:
+        """What the node wrote of itself at each boot, oldest first."""
+        path = LAB / "shared" / "boots" / f"{node}.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def log(self, name: str) -> str:
+        """A log file: slurmctld.log, slurmd.n1.log, ctl.syslog, n1.console, cloud.log ..."""
+        path = LOGS / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+
+def fields(line: str) -> dict[str, str]:
+    """scontrol -o: "A=1 B=2 3 C=" -> {"A": "1", "B": "2 3", "C": ""}."""
+    found: dict[str, str] = {}
+    key = ""
+    for word in line.split(" "):
+        name, equals, value = word.partition("=")
+        if equals and name.replace(":", "").replace("/", "").isalnum():
+            key = name
+            found[key] = value
+        elif key:
+            found[key] += " " + word
+    return found
+
+
+def machine(name: str) -> Machine:
+    """The machine NAME of the lab that runs in these namespaces."""
+    found = Machine(name)
+    if not (MACHINES / name).exists():
+        raise KeyError(f"no machine {name} in this lab")
+    return found
