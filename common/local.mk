@@ -12,6 +12,12 @@ libcohort_la_SOURCES = \
 	common/log.hpp \
 	common/node_record.cpp \
 	common/node_record.hpp \
+	common/profile.cpp \
+	common/profile.hpp \
+	common/profile_names.cpp \
+	common/profile_names.hpp \
+	common/profile_store.cpp \
+	common/profile_store.hpp \
 	common/proof.cpp \
 	common/proof.hpp \
 	common/published.cpp \

@@ -70,9 +70,15 @@ int main() {
          }},
         {"unknown keys, control characters and wrong kinds are refused by name",
          [] {
-             const std::pair<const char*, const char*> bad[] = {
+             const std::pair<const char*, std::string> bad[] = {
                  {"compute_replicas", "2"}, {"flox_env", "a\nb"}, {"worker_cpus", "six"},
-                 {"path_precedence", "first"}, {"home_path", "home"}, {"home_path", "/a/../b"}, {"flox_env", ""}};
+                 {"path_precedence", "first"}, {"home_path", "home"}, {"home_path", "/a/../b"}, {"flox_env", ""},
+                 {"flox_env", "echoip"}, {"flox_env", "flox/echoip:2"}, {"flox_env", "a/b/c"}, {"flox_env", "./b"},
+                 {"flox_generation", "0"}, {"flox_generation", "latest"}, {"flox_generation", "-1"}, {"activate_mode", "prod"},
+                 {"worker_mem_mb", "6G"}, {"worker_cpus", ""}, {"worker_image", "a b"}, {"worker_image", ""},
+                 {"skip_containers", "logfile,slurmd"}, {"skip_containers", "flox-task-profile-init"},
+                 {"env_exports", "A,B-C"}, {"env_exports", "PATH"}, {"env_exports", "SLURM_X"}, {"env_exports", "FLOX_FLOXHUB_TOKEN"},
+                 {"home_path", std::string(5000, '/')}};
              for (const auto& [key, value] : bad) {
                  auto settings = defaults();
                  settings[key] = value;
@@ -80,6 +86,29 @@ int main() {
                  unit::expect(!text.has_value(), key);
                  unit::expect_contains(text.error().message, key);
              }
+         }},
+        {"an environment and its generation are set together or not at all",
+         [] {
+             auto settings = defaults();
+             settings.erase("flox_generation");
+             unit::expect(!canonical_settings(settings), "environment alone");
+             settings.erase("flox_env");
+             unit::expect(canonical_settings(settings).has_value(), "neither");
+             settings.emplace("flox_generation", std::string("2"));
+             unit::expect(!canonical_settings(settings), "generation alone");
+         }},
+        {"a canonical text gives its settings back, and nothing else is taken for one",
+         [] {
+             const auto text = *canonical_settings(defaults());
+             const auto back = parse_canonical(text);
+             unit::expect(back.has_value() && *back == defaults(), "back");
+             for (const std::string& bad :
+                  {std::string(), text + "x", text.substr(0, text.size() - 1), "x" + text,
+                   text + "worker_cpus=1:6\n", std::string("flox-runtime-revision/1\nhome_path=5:/a\n"),
+                   std::string("flox-runtime-revision/1\nhome_path=2:a/\n"),
+                   std::string("flox-runtime-revision/1\nhome_path=99999999999999999999:/a\n"),
+                   std::string("flox-runtime-revision/1\nworker_mem_mb=1:1\nworker_cpus=1:1\n")})
+                 unit::expect(!parse_canonical(bad).has_value(), bad);
          }},
         {"a revision's name is rev_ and 16 hexadecimal digits",
          [] {
