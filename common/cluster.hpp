@@ -80,6 +80,13 @@ struct Reservation {
     std::int64_t start = 0, end = 0;
 };
 
+// A QOS, as far as it decides whose jobs may be stopped.
+struct Qos {
+    std::string name;
+    bool preempts = false;  // may preempt the jobs of another QOS
+    bool within = false;    // may preempt jobs of lower priority of its own
+};
+
 struct Job {
     std::uint32_t id = 0;
     std::uint32_t array_id = 0;
@@ -126,6 +133,7 @@ struct ControllerConfig {
     std::string reboot_program;
     std::string preempt_type;        // "preempt/none" ...
     bool preemption = false;         // PreemptMode is not OFF
+    bool preempt_within = false;     // PreemptMode has WITHIN: every QOS preempts within itself
     std::uint16_t resume_timeout = 0;   // seconds
     std::uint16_t return_to_service = 0;
     std::uint16_t prolog_flags = 0;  // Slurm's bits: meaningful to common/slurm only

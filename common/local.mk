@@ -33,6 +33,8 @@ libcohort_la_SOURCES = \
 	common/sha256.hpp \
 	common/snapshot.cpp \
 	common/snapshot.hpp \
+	common/snapshot_file.cpp \
+	common/snapshot_file.hpp \
 	common/text.cpp \
 	common/text.hpp
 libcohort_la_LIBADD = \

@@ -48,4 +48,11 @@ std::string write_mark(std::string_view admin_comment, const RebuildMark& mark) 
     return json::dump(object.get());
 }
 
+std::string remove_mark(std::string_view admin_comment) {
+    if (!parse_mark(admin_comment)) return std::string(admin_comment);
+    const Json object = parse_object(admin_comment);
+    json_object_del(object.get(), key_ours);
+    return json_object_size(object.get()) == 0 ? std::string() : json::dump(object.get());
+}
+
 }  // namespace cohort

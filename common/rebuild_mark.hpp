@@ -31,4 +31,8 @@ std::optional<RebuildMark> parse_mark(std::string_view admin_comment);
 // "comment" of the new one.
 std::string write_mark(std::string_view admin_comment, const RebuildMark& mark);
 
+// ADMIN_COMMENT without the mark: for a job that is no rebuild job and must not look like one.
+// Anything else comes back as it was.
+std::string remove_mark(std::string_view admin_comment);
+
 }  // namespace cohort

@@ -12,15 +12,32 @@ extern "C" {
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
+#include <slurm/slurmdb.h>
 
 // Exported by the host process in 22.05, 24.11 and 26.05, declared in no public header. Strings put
 // into a job_desc_msg_t or *err_msg must come from slurm_xstrdup: Slurm frees them with its own xfree.
 char* slurm_xstrdup(const char*);
 void slurm_xfree(void**);
 void* slurm_xcalloc(std::size_t, std::size_t, bool, bool, const char*, int, const char*);
+bitoff_t slurm_bit_ffs(bitstr_t*);  // first bit that is set, or -1
 void slurm_info(const char* format, ...) __attribute__((format(printf, 1, 2)));
 int slurm_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// slurmctld's partition table, used by Slurm's own job_submit plugins. Null in a standby controller,
+// which loads plugins before it takes over; absent in every other process.
+extern void* part_list __attribute__((weak));
 }
+
+// The hook job_modify got a message for the user with 23.02; nothing checks the number for us.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#define COHORT_JOB_MODIFY_PARAMETERS \
+    job_desc_msg_t *job, [[maybe_unused]] void *record, std::uint32_t uid, char **message
+#define COHORT_JOB_MODIFY_MESSAGE message
+#else
+#define COHORT_JOB_MODIFY_PARAMETERS \
+    job_desc_msg_t *job, [[maybe_unused]] void *record, std::uint32_t uid
+#define COHORT_JOB_MODIFY_MESSAGE nullptr
+#endif
 
 #define COHORT_SLURM_AT_LEAST(major, minor) \
     (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
@@ -78,5 +95,10 @@ inline void set_reason_uid(update_node_msg_t&, std::uint32_t) {}
 #else
 inline void set_reason_uid(update_node_msg_t& message, std::uint32_t uid) { message.reason_uid = uid; }
 #endif
+
+// Does this process control the cluster now (true where it cannot be told)?
+inline bool in_active_controller() {
+    return !&part_list || __atomic_load_n(&part_list, __ATOMIC_RELAXED) != nullptr;
+}
 
 }  // namespace cohort::slurm::compat

@@ -21,6 +21,8 @@ using NodeMessage = std::unique_ptr<node_info_msg_t, Freer<slurm_free_node_info_
 using PartitionMessage = std::unique_ptr<partition_info_msg_t, Freer<slurm_free_partition_info_msg>>;
 using JobMessage = std::unique_ptr<job_info_msg_t, Freer<slurm_free_job_info_msg>>;
 using ConfigMessage = std::unique_ptr<slurm_conf_t, Freer<compat::free_config>>;
+using AssociationMessage =
+    std::unique_ptr<assoc_mgr_info_msg_t, Freer<slurm_free_assoc_mgr_info_msg>>;
 using ReservationMessage =
     std::unique_ptr<reserve_info_msg_t, Freer<slurm_free_reservation_info_msg>>;
 

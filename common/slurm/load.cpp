@@ -229,12 +229,32 @@ Result<ControllerConfig> load_controller_config() {
     config.reboot_program = text(message->reboot_program);
     config.preempt_type = text(message->preempt_type);
     config.preemption = (message->preempt_mode & ~PREEMPT_MODE_GANG) != 0;
+    config.preempt_within = (message->preempt_mode & PREEMPT_MODE_WITHIN) != 0;
     config.resume_timeout = message->resume_timeout;
     config.return_to_service = message->ret2service;
     config.prolog_flags = static_cast<std::uint16_t>(message->prolog_flags);
     for (std::uint32_t i = 0; i < message->control_cnt; ++i)
         config.controllers.push_back(text(message->control_machine[i]));
     return config;
+}
+
+Result<std::vector<Qos>> load_qos() {
+    assoc_mgr_info_request_msg_t request{};
+    request.flags = ASSOC_MGR_INFO_FLAG_QOS;
+    assoc_mgr_info_msg_t* raw = nullptr;
+    if (slurm_load_assoc_mgr_info(&request, &raw) != SLURM_SUCCESS)
+        return rpc_failure("the QOS list", errno);
+    const AssociationMessage message(raw);
+    std::vector<Qos> all;
+    if (!message->qos_list) return all;
+    auto* iterator = slurm_list_iterator_create(message->qos_list);
+    while (const auto* one = static_cast<slurmdb_qos_rec_t*>(slurm_list_next(iterator))) {
+        // No bit set: nobody to preempt. The list of names is empty in answers of slurmctld.
+        const bool preempts = one->preempt_bitstr && slurm_bit_ffs(one->preempt_bitstr) >= 0;
+        all.push_back({text(one->name), preempts, (one->preempt_mode & PREEMPT_MODE_WITHIN) != 0});
+    }
+    slurm_list_iterator_destroy(iterator);
+    return all;
 }
 
 }  // namespace cohort::slurm

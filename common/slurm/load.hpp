@@ -24,6 +24,8 @@ Result<std::vector<Job>> load_jobs();
 Result<std::vector<Job>> load_jobs_of(std::uint32_t user_id);
 Result<Job> load_job(std::uint32_t job_id);
 Result<ControllerConfig> load_controller_config();
+// Empty on a cluster without accounting.
+Result<std::vector<Qos>> load_qos();
 
 // Programs call this once before anything else; the plugins' host process has done it.
 void initialise_library();

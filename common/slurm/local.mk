@@ -7,6 +7,8 @@ libcohort_slurm_la_SOURCES = \
 	common/slurm/handles.hpp \
 	common/slurm/hostlist.cpp \
 	common/slurm/hostlist.hpp \
+	common/slurm/job_desc.cpp \
+	common/slurm/job_desc.hpp \
 	common/slurm/job_writer.cpp \
 	common/slurm/job_writer.hpp \
 	common/slurm/load.cpp \

@@ -1,1 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# job_submit_cohort.so. Everything but entry.cpp and slurm_source.cpp is free of Slurm and is linked
+# into the unit tests too.
+noinst_LTLIBRARIES += libjobsubmit.la
+libjobsubmit_la_SOURCES = \
+	plugins/job_submit/config_keeper.cpp \
+	plugins/job_submit/config_keeper.hpp \
+	plugins/job_submit/hooks.cpp \
+	plugins/job_submit/hooks.hpp \
+	plugins/job_submit/ledger.cpp \
+	plugins/job_submit/ledger.hpp \
+	plugins/job_submit/rebuild.cpp \
+	plugins/job_submit/rebuild.hpp \
+	plugins/job_submit/refresher.cpp \
+	plugins/job_submit/refresher.hpp \
+	plugins/job_submit/snapshot_writer.cpp \
+	plugins/job_submit/snapshot_writer.hpp \
+	plugins/job_submit/source.hpp \
+	plugins/job_submit/thread.cpp \
+	plugins/job_submit/thread.hpp \
+	plugins/job_submit/world.hpp
+
+JOB_SUBMIT_SOURCES = \
+	plugins/job_submit/entry.cpp \
+	plugins/job_submit/slurm_source.cpp
+# nodelete: the thread may be inside a call to slurmctld when the plugin is unloaded.
+JOB_SUBMIT_LDFLAGS = $(PLUGIN_LDFLAGS) \
+	-Wl,--version-script=$(top_srcdir)/plugins/job_submit/exports.map \
+	-Wl,-z,nodelete
+# libcohort comes with libcohort_slurm.
+JOB_SUBMIT_LIBADD = libjobsubmit.la libcohort_slurm.la
+
+plugin_LTLIBRARIES += job_submit_cohort.la
+job_submit_cohort_la_SOURCES = $(JOB_SUBMIT_SOURCES)
+job_submit_cohort_la_LDFLAGS = $(JOB_SUBMIT_LDFLAGS)
+job_submit_cohort_la_LIBADD = $(JOB_SUBMIT_LIBADD)
+job_submit_cohort_la_DEPENDENCIES = $(JOB_SUBMIT_LIBADD) plugins/job_submit/exports.map
+
+# The same plugin with faults on request, for the tests; in a folder of its own because Slurm wants
+# the file's name.
+check_LTLIBRARIES += tests/load/faults/job_submit_cohort.la
+tests_load_faults_job_submit_cohort_la_SOURCES = $(JOB_SUBMIT_SOURCES)
+tests_load_faults_job_submit_cohort_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOHORT_TEST_FAULTS
+tests_load_faults_job_submit_cohort_la_LDFLAGS = $(JOB_SUBMIT_LDFLAGS) -rpath /nowhere
+tests_load_faults_job_submit_cohort_la_LIBADD = $(JOB_SUBMIT_LIBADD)
+
+EXTRA_DIST += plugins/job_submit/exports.map

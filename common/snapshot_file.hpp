@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// StateDir/snapshot.json: what the plugin's thread last read, for the programs on the controller.
+//
+// One writer (the plugin in the active controller), which replaces the file as a whole; readers
+// must look at its age: a file that is older than StaleAfter tells nothing. Generations count up
+// within one slurmctld process and begin at 1 in the next. JSON:
+//
+//   {"generation":7,"started":1700000000.123,"written":...,"slurmctld":4711,"configuration":"...",
+//    "fault":"...","breaker":false,"rebuild_jobs":[{"job":12,"node":"n1","pending":true,"held":false}],
+//    "nodes":[["n1","IDLE","rev_...",false], ...]}      (name, state, label, withdrawn)
+//
+// started: when the first call of that reading was sent, in seconds since the epoch: whatever
+// was written to Slurm before it is in this picture. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.hpp"
+#include "common/snapshot.hpp"
+
+namespace cohort {
+
+struct SnapshotHeader {
+    std::uint64_t generation = 0;
+    double started = 0;
+    double written = 0;
+    std::int64_t process = 0;
+    std::string configuration;  // the file in use; empty: none
+    std::string fault;          // why cohort.conf is not in use; empty: it is
+    bool breaker_open = false;
+};
+
+struct SnapshotFile {
+    SnapshotHeader header;
+    struct NodeLine {
+        std::string name, state, revision;
+        bool withdrawn = false;
+    };
+    std::vector<NodeLine> nodes;
+    std::vector<RebuildJob> rebuild_jobs;
+};
+
+inline constexpr std::string_view snapshot_file_name = "snapshot.json";
+
+// Nodes and jobs only: two pictures with the same body tell the same.
+std::string render_snapshot_body(const std::vector<Node>& nodes,
+                                 const std::vector<RebuildJob>& rebuild_jobs);
+std::string render_snapshot(const SnapshotHeader& header, std::string_view body);
+Result<SnapshotFile> parse_snapshot(std::string_view text, std::string_view name);
+
+}  // namespace cohort

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugins/job_submit/refresher.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <unistd.h>
+
+#include "common/log.hpp"
+#include "common/rebuild_mark.hpp"
+
+namespace cohort {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Nothing of one user's or of all jobs but the rebuild jobs that still hold or want a node.
+std::vector<RebuildJob> rebuild_jobs_among(const std::vector<Job>& jobs,
+                                           std::vector<std::uint32_t>& owners) {
+    std::vector<RebuildJob> found;
+    for (const auto& job : jobs) {
+        if (!job.active()) continue;
+        const auto mark = parse_mark(job.admin_comment);
+        if (!mark) continue;
+        found.push_back({job.id, mark->node, job.held(), job.pending});
+        owners.push_back(job.user_id);
+    }
+    return found;
+}
+
+}  // namespace
+
+Refresher::Refresher(std::unique_ptr<ClusterSource> source, std::string config_path,
+                     std::uint32_t slurm_user, Published<World>& world, RebuildLedger& ledger,
+                     Now now)
+    : source_(std::move(source)),
+      config_(std::move(config_path)),
+      slurm_user_(slurm_user),
+      world_(world),
+      ledger_(ledger),
+      now_(now) {}
+
+void Refresher::start() {
+    config_.look(default_dir_);
+    publish();
+}
+
+milliseconds Refresher::refresh_interval() const {
+    const auto policy = config_.policy();
+    const Settings& settings = policy->configuration ? policy->configuration->site : Settings{};
+    // A World must not grow stale between two readings.
+    return std::min(settings.refresh, settings.stale_after / 3);
+}
+
+milliseconds Refresher::step() {
+    config_.look(default_dir_);
+    if (!source_->active()) {
+        publish();
+        return milliseconds(500);
+    }
+    Status read;
+    if (now_() >= cluster_due_) {
+        read = read_cluster();
+        cluster_due_ = now_() + (read ? refresh_interval() : milliseconds(250));
+    }
+    if (read && snapshot_ && (now_() >= jobs_due_ || !ledger_.empty())) {
+        read = read_jobs();
+        jobs_due_ = now_() + refresh_interval();
+    }
+    complain(read);
+    publish();
+    if (read) config_.keep_copies();
+    const auto rest = std::chrono::ceil<milliseconds>(cluster_due_ - now_());
+    return std::clamp(ledger_.empty() ? rest : std::min(rest, jobs_interval), milliseconds(10),
+                      milliseconds(60000));
+}
+
+Status Refresher::read_cluster() {
+    auto next = std::make_shared<Snapshot>();
+    next->started = now_();
+    auto config = source_->config();
+    if (!config) return tl::unexpected(config.error());
+    auto nodes = source_->nodes();
+    if (!nodes) return tl::unexpected(nodes.error());
+    auto partitions = source_->partitions();
+    if (!partitions) return tl::unexpected(partitions.error());
+    auto reservations = source_->reservations();
+    if (!reservations) return tl::unexpected(reservations.error());
+    // Only preempt/qos decides by it; a cluster without accounting may refuse the question.
+    qos_.reset();
+    if (config->preempt_type == "preempt/qos")
+        if (auto qos = source_->qos()) qos_ = std::move(*qos);
+    default_dir_ = default_state_dir(config->state_save_location);
+    next->config = std::move(*config);
+    next->nodes = std::move(*nodes);
+    next->partitions = std::move(*partitions);
+    next->reservations = std::move(*reservations);
+    next->rebuild_jobs = rebuild_jobs_;
+    next->index();
+    next->taken = now_();
+    next->generation = ++generation_;
+    config_.look(default_dir_);
+    if (all_jobs_read_) {
+        snapshot_ = std::move(next);
+        return {};
+    }
+    // The first picture is not published without the jobs: a second rebuild job could slip in.
+    const auto began = now_();
+    auto jobs = source_->jobs();
+    if (!jobs) return tl::unexpected(jobs.error());
+    all_jobs_read_ = true;
+    take_jobs(began, *jobs);
+    next->rebuild_jobs = rebuild_jobs_;
+    snapshot_ = std::move(next);
+    return {};
+}
+
+Status Refresher::read_jobs() {
+    std::set<std::uint32_t> users{0, slurm_user_};
+    for (const std::uint32_t uid : config_.policy()->rebuild_uids) users.insert(uid);
+    for (const std::uint32_t uid : ledger_.owners()) users.insert(uid);
+    const auto began = now_();
+    std::vector<Job> all;
+    for (const std::uint32_t uid : users) {
+        auto jobs = source_->jobs_of(uid);
+        if (!jobs && jobs.error().code == Errc::not_found) continue;  // he has none
+        if (!jobs) return tl::unexpected(jobs.error());
+        std::move(jobs->begin(), jobs->end(), std::back_inserter(all));
+    }
+    take_jobs(began, all);
+    return {};
+}
+
+void Refresher::take_jobs(Clock::time_point began, const std::vector<Job>& jobs) {
+    std::vector<std::uint32_t> owners;
+    rebuild_jobs_ = rebuild_jobs_among(jobs, owners);
+    ledger_.observe(began, rebuild_jobs_, owners);
+}
+
+void Refresher::publish() {
+    auto next = std::make_shared<World>();
+    next->policy = config_.policy();
+    next->snapshot = snapshot_;
+    next->qos = qos_;
+    const std::string dir = config_.state_dir();
+    next->breaker_open = !dir.empty() && ::access((dir + "/breaker").c_str(), F_OK) == 0;
+    const bool breaker_open = next->breaker_open;
+    world_.set(std::move(next));
+    if (snapshot_ && source_->active())
+        writer_.write(dir, *snapshot_, rebuild_jobs_, *config_.policy(), breaker_open, now_());
+}
+
+void Refresher::complain(const Status& read) {
+    if (read) {
+        if (failures_ > 0) log::info("reading the cluster works again");
+        failures_ = 0;
+        complaint_.clear();
+        return;
+    }
+    // The controller does not listen yet for about a second after its start.
+    if (++failures_ < 8 || read.error().message == complaint_) return;
+    complaint_ = read.error().message;
+    log::error("{}. Rebuild jobs are refused while this lasts", complaint_);
+}
+
+}  // namespace cohort

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// One step after the other: reads the cluster and cohort.conf and publishes a new World.
+//
+// Times of a steady clock come in from outside, so a test needs no waiting. A reading that fails
+// leaves the last World as it is: it grows stale by itself. A standby reads and writes nothing.
+// For one thread at a time; the published World and the ledger are shared with the hooks.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "plugins/job_submit/config_keeper.hpp"
+#include "plugins/job_submit/ledger.hpp"
+#include "plugins/job_submit/snapshot_writer.hpp"
+#include "plugins/job_submit/source.hpp"
+#include "plugins/job_submit/world.hpp"
+
+namespace cohort {
+
+class Refresher {
+  public:
+    // NOW is asked again after slow calls; a test passes its own clock.
+    using Now = Clock::time_point (*)();
+    Refresher(std::unique_ptr<ClusterSource> source, std::string config_path,
+              std::uint32_t slurm_user, Published<World>& world, RebuildLedger& ledger,
+              Now now = &Clock::now);
+
+    // Reads cohort.conf only and publishes it: for init(), before the controller listens.
+    void start();
+
+    // Does what is due; returns how long there is nothing to do (at most).
+    std::chrono::milliseconds step();
+
+    // While rebuild jobs exist they are read this often, so that one that was cancelled stops
+    // blocking its node soon.
+    static constexpr std::chrono::milliseconds jobs_interval{500};
+
+  private:
+    Status read_cluster();
+    Status read_jobs();
+    void take_jobs(Clock::time_point began, const std::vector<Job>& jobs);
+    void publish();
+    void complain(const Status& read);
+    std::chrono::milliseconds refresh_interval() const;
+
+    std::unique_ptr<ClusterSource> source_;
+    ConfigKeeper config_;
+    std::uint32_t slurm_user_;
+    Published<World>& world_;
+    RebuildLedger& ledger_;
+    Now now_;
+    SnapshotWriter writer_;
+    std::shared_ptr<const Snapshot> snapshot_;
+    std::optional<std::vector<Qos>> qos_;
+    std::string default_dir_;
+    std::uint64_t generation_ = 0;
+    bool all_jobs_read_ = false;  // once, to find what an earlier process let in
+    Clock::time_point cluster_due_{}, jobs_due_{};
+    std::vector<RebuildJob> rebuild_jobs_;
+    std::string complaint_;
+    unsigned failures_ = 0;
+};
+
+}  // namespace cohort

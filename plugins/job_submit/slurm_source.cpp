@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/slurm/load.hpp"
+#include "plugins/job_submit/source.hpp"
+
+namespace cohort {
+namespace {
+
+class SlurmSource final : public ClusterSource {
+  public:
+    explicit SlurmSource(bool (*is_active)()) : active_(is_active) {}
+
+    bool active() override { return active_(); }
+    Result<ControllerConfig> config() override { return slurm::load_controller_config(); }
+    Result<std::vector<Node>> nodes() override { return slurm::load_nodes(); }
+    Result<std::vector<Partition>> partitions() override { return slurm::load_partitions(); }
+    Result<std::vector<Reservation>> reservations() override { return slurm::load_reservations(); }
+    Result<std::vector<Qos>> qos() override { return slurm::load_qos(); }
+    Result<std::vector<Job>> jobs() override { return slurm::load_jobs(); }
+    Result<std::vector<Job>> jobs_of(std::uint32_t uid) override {
+        return slurm::load_jobs_of(uid);
+    }
+
+  private:
+    bool (*active_)();
+};
+
+}  // namespace
+
+std::unique_ptr<ClusterSource> slurm_source(bool (*is_active)()) {
+    return std::make_unique<SlurmSource>(is_active);
+}
+
+}  // namespace cohort
