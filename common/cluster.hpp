@@ -78,6 +78,7 @@ struct Reservation {
     std::string name;
     std::vector<std::string> nodes;
     std::int64_t start = 0, end = 0;
+    bool flex = false;  // its jobs may use nodes outside of it too
 };
 
 // A QOS, as far as it decides whose jobs may be stopped.

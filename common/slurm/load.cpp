@@ -180,7 +180,8 @@ Result<std::vector<Reservation>> load_reservations() {
     std::vector<Reservation> reservations;
     for (std::uint32_t i = 0; i < message->record_count; ++i) {
         const auto& one = message->reservation_array[i];
-        Reservation reservation{text(one.name), {}, one.start_time, one.end_time};
+        Reservation reservation{text(one.name), {}, one.start_time, one.end_time,
+                                (one.flags & RESERVE_FLAG_FLEX) != 0};
         if (auto nodes = expand_hosts(text(one.node_list))) reservation.nodes = std::move(*nodes);
         reservations.push_back(std::move(reservation));
     }
