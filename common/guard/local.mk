@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# libcohort_guard: the rules that keep one job within one revision. Pure: the job_submit plugin,
+# scohort and cohort-gate decide by the same functions.
+noinst_LTLIBRARIES += libcohort_guard.la
+libcohort_guard_la_SOURCES = \
+	common/guard/bound.cpp \
+	common/guard/bound.hpp \
+	common/guard/constraint.cpp \
+	common/guard/constraint.hpp \
+	common/guard/node_set.hpp
+libcohort_guard_la_LIBADD = libcohort.la
+
+if HAVE_CHECK
+GUARD_TESTS = \
+	tests/unit/guard_constraint_test
+check_PROGRAMS += $(GUARD_TESTS)
+TESTS += $(GUARD_TESTS)
+endif
+GUARD_LDADD = libcohort_guard.la $(CHECK_LIBS)
+
+tests_unit_guard_constraint_test_SOURCES = tests/unit/guard_constraint_test.cpp tests/unit/guard_random.hpp
+tests_unit_guard_constraint_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_constraint_test_LDADD = $(GUARD_LDADD)
