@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Loads each plugin of plugins.table three times into this process, which plays Slurm's: it starts,
+// answers, ends without leaving a thread behind, and takes its strings from Slurm's allocator only.
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+
+extern "C" {
+#include <slurm/slurm.h>
+#include <slurm/slurm_version.h>
+}
+
+#include "common/slurm/compat.hpp"
+#include "tests/load/host.hpp"
+
+namespace {
+
+int failures = 0;
+
+void expect(bool ok, const std::string& what) {
+    if (ok) return;
+    std::fprintf(stderr, "FAIL: %s\n", what.c_str());
+    ++failures;
+}
+
+struct Row {
+    std::string file, kind;
+    std::vector<std::string> symbols;
+};
+
+std::vector<Row> read_table(const char* path) {
+    std::vector<Row> rows;
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        Row row;
+        if (!(words >> row.file >> row.kind) || row.file[0] == '#') continue;
+        for (std::string symbol; words >> symbol;) row.symbols.push_back(symbol);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::size_t threads() {
+    std::size_t n = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        static_cast<void>(entry);
+        ++n;
+    }
+    return n;
+}
+
+// A thread that was joined is listed for a moment longer.
+bool threads_become(std::size_t wanted) {
+    for (int i = 0; i < 500 && threads() != wanted; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return threads() == wanted;
+}
+
+template <class F>
+F function(void* library, const char* name) {
+    return reinterpret_cast<F>(::dlsym(library, name));
+}
+
+job_desc_msg_t description() {
+    job_desc_msg_t job;
+    std::memset(&job, 0, sizeof job);
+    job.reboot = NO_VAL16;
+    job.priority = job.min_nodes = job.het_job_offset = job.user_id = job.time_limit = NO_VAL;
+    job.requeue = NO_VAL16;
+    return job;
+}
+
+using Submit = int (*)(job_desc_msg_t*, std::uint32_t, char**);
+
+void show_variables(Submit submit, const Row& row) {
+    job_desc_msg_t job = description();
+    job.spank_job_env = static_cast<char**>(host::allocate(4 * sizeof(char*)));
+    const char* given[] = {"COHORT_REBUILD=1", "OTHER=1", "SPANK_COHORT_REBUILD=yes",
+                           "COHORT_REBUILDER=1"};
+    for (std::size_t i = 0; i < 4; ++i) job.spank_job_env[i] = slurm_xstrdup(given[i]);
+    job.spank_job_env_size = 4;
+    char* message = nullptr;
+    expect(submit(&job, 1000, &message) == 0, row.file + ": a user's job passes");
+    expect(message == nullptr, row.file + ": a user's job gets no message");
+    expect(job.spank_job_env_size == 2 && std::strcmp(job.spank_job_env[0], "OTHER=1") == 0 &&
+               std::strcmp(job.spank_job_env[1], "COHORT_REBUILDER=1") == 0,
+           row.file + ": both spellings of COHORT_REBUILD are taken away, nothing else");
+    for (std::uint32_t i = 0; i < job.spank_job_env_size; ++i) host::release(job.spank_job_env[i]);
+    host::release(job.spank_job_env);
+}
+
+void show_refusal(Submit submit, const Row& row) {
+    job_desc_msg_t job = description();
+    job.reboot = 1;
+    job.admin_comment = slurm_xstrdup("kept");
+    char* message = nullptr;
+    const int rc = submit(&job, 0, &message);
+    expect(rc != 0, row.file + ": a rebuild job is refused before the cluster was read");
+    expect(message && std::strstr(message, "cohort: "), row.file + ": and its sender is told why");
+    expect(message && host::owns(message), row.file + ": in memory that Slurm can free");
+    expect(std::strcmp(job.admin_comment, "kept") == 0, row.file + ": the job is left as it was");
+    if (message) host::release(message);
+    host::release(job.admin_comment);
+}
+
+void show_fault(Submit submit, const Row& row, const char* name) {
+    for (const bool reboot : {false, true}) {
+        job_desc_msg_t job = description();
+        job.reboot = reboot ? 1 : NO_VAL16;
+        job.name = slurm_xstrdup(name);
+        char* message = nullptr;
+        const int rc = submit(&job, 0, &message);
+        expect((rc != 0) == reboot, row.file +
+                                        ": after an exception rebuild jobs are refused and "
+                                        "others pass (" +
+                                        name + ")");
+        if (message) host::release(message);
+        host::release(job.name);
+    }
+}
+
+void use_job_submit(void* library, const Row& row) {
+    const auto* version = static_cast<const std::uint32_t*>(::dlsym(library, "plugin_version"));
+    const auto* type = static_cast<const char*>(::dlsym(library, "plugin_type"));
+    expect(*version == SLURM_VERSION_NUMBER, row.file + ": built for these headers");
+    expect(std::strcmp(type, "job_submit/cohort") == 0, row.file + ": its type");
+    const auto submit = function<Submit>(library, "job_submit");
+    const std::size_t before = threads();
+    expect(function<int (*)()>(library, "init")() == 0, row.file + ": init");
+    expect(threads_become(before + 1), row.file + ": one thread");
+    show_variables(submit, row);
+    show_refusal(submit, row);
+    if (row.file.find("faults") != std::string::npos) {
+        show_fault(submit, row, "cohort-test-throw");
+        show_fault(submit, row, "cohort-test-throw-int");
+    }
+    function<int (*)()>(library, "fini")();
+    expect(threads_become(before), row.file + ": its thread ended with it");
+    expect(host::outstanding() == 0, row.file + ": nothing of Slurm's memory is left over");
+}
+
+void load(const Row& row) {
+    void* library = ::dlopen(row.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        expect(false, row.file + ": " + ::dlerror());
+        return;
+    }
+    for (const auto& symbol : row.symbols)
+        expect(::dlsym(library, symbol.c_str()) != nullptr, row.file + ": " + symbol + " is there");
+    if (row.kind == "job_submit") use_job_submit(library, row);
+    expect(::dlclose(library) == 0, row.file + ": unloads");
+}
+
+}  // namespace
+
+int main() {
+    const char* srcdir = std::getenv("srcdir");
+    const std::string table = std::string(srcdir ? srcdir : ".") + "/tests/load/plugins.table";
+    const auto rows = read_table(table.c_str());
+    expect(!rows.empty(), "no plugins in " + table);
+    ::setenv("SLURM_CONF", "/nonexistent/slurm.conf", 1);
+    for (const auto& row : rows)
+        for (int i = 0; i < 3; ++i) load(row);
+    if (failures == 0) std::printf("%zu plugins, three times each\n", rows.size());
+    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
