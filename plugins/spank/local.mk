@@ -1,9 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# spank_cohort.so, and its core as a library for the unit tests.
+noinst_LTLIBRARIES += libspank_core.la
+libspank_core_la_SOURCES = \
+	plugins/spank/arguments.cpp \
+	plugins/spank/arguments.hpp \
+	plugins/spank/gate.cpp \
+	plugins/spank/gate.hpp \
+	plugins/spank/injection.cpp \
+	plugins/spank/injection.hpp \
+	plugins/spank/step.cpp \
+	plugins/spank/step.hpp
+libspank_core_la_LIBADD = libcohort.la
+
+plugin_LTLIBRARIES += spank_cohort.la
+spank_cohort_la_SOURCES = plugins/spank/entry.cpp
+spank_cohort_la_LIBADD = libspank_core.la
+spank_cohort_la_LDFLAGS = \
+	$(PLUGIN_LDFLAGS) \
+	-Wl,--version-script=$(top_srcdir)/plugins/spank/exports.map
+spank_cohort_la_DEPENDENCIES = libspank_core.la plugins/spank/exports.map
+EXTRA_DIST += plugins/spank/exports.map
 
 if HAVE_CHECK
 RUNTIME_TESTS = \
 	tests/unit/profile_test \
-	tests/unit/published_test
+	tests/unit/published_test \
+	tests/unit/spank_test
 check_PROGRAMS += $(RUNTIME_TESTS)
 TESTS += $(RUNTIME_TESTS)
 endif
@@ -17,3 +39,7 @@ tests_unit_profile_test_SOURCES = \
 	tests/unit/profile_test.cpp
 tests_unit_profile_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_profile_test_LDADD = $(UNIT_LDADD)
+
+tests_unit_spank_test_SOURCES = tests/unit/spank_test.cpp
+tests_unit_spank_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_spank_test_LDADD = libspank_core.la $(UNIT_LDADD)
