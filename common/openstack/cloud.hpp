@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,8 +66,9 @@ struct Image {
 // One entry of a server's os-instance-actions. Times are the cloud's, seconds since the epoch.
 struct Action {
     std::string request_id;
-    std::string name;    // "rebuild", "reboot", "start"
-    bool found = false;  // false: nova has no record of that request (yet)
+    std::string name;          // "rebuild", "reboot", "start"
+    bool found = false;        // false: nova has no record of that request (yet)
+    bool events_shown = true;  // false: a cloud before microversion 2.51, judged by the server
     bool finished = false;
     bool succeeded = false;
     std::string message;  // why it failed: the failed event, or the server's fault
@@ -82,6 +84,9 @@ struct Options {
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     std::string token_cache;  // a file (0600) that shares the token between runs; empty: none
     std::string user_agent = "slurm-cohort";
+    // Called, from any thread, at each fault of the cloud that is retried or given up: the
+    // breaker opens at the first.
+    std::function<void(const Error&)> on_fault;
 };
 
 struct Counters {
@@ -130,6 +135,8 @@ class Cloud {
   private:
     struct Impl;
     explicit Cloud(std::unique_ptr<Impl> impl);
+    Result<std::string> act(const std::string& server_id, const std::string& name,
+                            const std::string& body, std::vector<std::string> versions);
     std::unique_ptr<Impl> impl_;
 };
 

@@ -11,7 +11,9 @@
 //   - each file must be a regular file, owned by root or the calling user, and not writable by
 //     others; a file that holds a secret must not be readable by others either;
 //   - a cloud name is needed unless the file has exactly one cloud.
-// Order: secure.yaml over clouds.yaml over the profile; a region's `values` over all of them.
+// Order: secure.yaml over clouds.yaml over the profile; a region's `values` over all of them. Of
+// `regions` the one that region_name names counts, else the first.
+// Auth types: password, application credential, token (their v3 names too); others are refused.
 // An error names file and key, never a value that could be a secret.
 #pragma once
 
@@ -41,9 +43,10 @@ struct CloudConfig {
     std::string application_credential_secret;
     std::string token;
 
-    std::string region;                                    // empty: the catalog must have one
-    std::string interface = "public";                      // public, internal or admin
-    std::map<std::string, std::string> endpoint_override;  // "compute" -> URL
+    std::string region;                // empty: the catalog must have one
+    std::string interface = "public";  // public, internal or admin
+    // For one service only, by its type ("compute", "image").
+    std::map<std::string, std::string> service_region, service_interface, endpoint_override;
 
     bool verify = true;
     std::string cacert, cert, key;                    // paths, ~ expanded
@@ -55,7 +58,8 @@ Result<CloudConfig> load_cloud(const std::string& path, const std::string& name)
 
 // The same on texts, for tests and fuzzing. A text that is empty counts as an absent file.
 struct CloudTexts {
-    std::string file = "clouds.yaml";
+    std::string file = "clouds.yaml", secure_file = "secure.yaml",
+                vendors_file = "clouds-public.yaml";
     std::string clouds, secure, vendors;
     std::string home;  // what ~ stands for; empty: ~ is refused
 };

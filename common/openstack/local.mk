@@ -1,9 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The OpenStack client, and what of the rebuild programs stands beside it: where the desired image
-# is read, and how the site's actions are paced.
-EXTRA_DIST += \
+# The OpenStack client.
+noinst_LTLIBRARIES += libcohort_openstack.la
+libcohort_openstack_la_SOURCES = \
+	common/openstack/answers.cpp \
+	common/openstack/answers.hpp \
+	common/openstack/cloud.cpp \
 	common/openstack/cloud.hpp \
+	common/openstack/cloud_actions.cpp \
+	common/openstack/cloud_fields.cpp \
+	common/openstack/cloud_fields.hpp \
+	common/openstack/cloud_impl.hpp \
+	common/openstack/clouds.cpp \
 	common/openstack/clouds.hpp \
+	common/openstack/http.cpp \
+	common/openstack/http.hpp \
+	common/openstack/keystone.cpp \
+	common/openstack/keystone.hpp \
+	common/openstack/retry.cpp \
+	common/openstack/retry.hpp \
+	common/openstack/session.cpp \
+	common/openstack/session.hpp \
+	common/openstack/token_cache.cpp \
+	common/openstack/token_cache.hpp \
+	common/openstack/url.cpp \
+	common/openstack/url.hpp \
+	common/openstack/verdict.cpp \
+	common/openstack/verdict.hpp \
+	common/openstack/yaml_tree.cpp \
+	common/openstack/yaml_tree.hpp
+libcohort_openstack_la_CXXFLAGS = $(AM_CXXFLAGS) $(CURL_CFLAGS) $(YAML_CFLAGS)
+libcohort_openstack_la_LIBADD = libcohort.la $(CURL_LIBS) $(YAML_LIBS)
+
+# What of the rebuild programs stands beside it: where the desired image is read, and how the
+# site's actions are paced.
+noinst_LTLIBRARIES += libcohort_pace.la
+libcohort_pace_la_SOURCES = \
+	rebootprog/breaker.cpp \
 	rebootprog/breaker.hpp \
+	rebootprog/desired.cpp \
 	rebootprog/desired.hpp \
+	rebootprog/desired_yaml.cpp \
+	rebootprog/desired_yaml.hpp \
+	rebootprog/slots.cpp \
 	rebootprog/slots.hpp
+libcohort_pace_la_CXXFLAGS = $(AM_CXXFLAGS) $(YAML_CFLAGS)
+libcohort_pace_la_LIBADD = libcohort_openstack.la
