@@ -3,7 +3,10 @@
 EXTRA_DIST += \
 	tests/lab/controller-boot \
 	tests/lab/database.py \
+	tests/lab/demo.py \
+	tests/lab/demo_view.py \
 	tests/lab/images.py \
+	tests/lab/judge.py \
 	tests/lab/lab \
 	tests/lab/lab.py \
 	tests/lab/machine-init \
@@ -13,7 +16,9 @@ EXTRA_DIST += \
 	tests/lab/node-boot \
 	tests/lab/power \
 	tests/lab/power.py \
+	tests/lab/prepare.sh \
 	tests/lab/services.py \
 	tests/lab/slurmconf.py \
 	tests/lab/slurmd-unit \
-	tests/lab/syslogd.py
+	tests/lab/syslogd.py \
+	tests/lab/workload.py

@@ -7,6 +7,7 @@ tmpfs that holds all of the lab's data, the network has no way out.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -57,26 +58,33 @@ def reexecute(argv: list[str], label: str) -> None:
     sys.stderr.flush()
     child = subprocess.Popen(command(argv, label))
 
-    def end(number: int, _frame: object) -> None:
-        if number == signal.SIGINT:
-            try:
-                child.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                pass
-        child.kill()
-        child.wait()
-        os._exit(128 + number)
-
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
-    os._exit(child.wait())  # whatever stands above, pytest's plugins for one, is not to run on
+        signal.signal(number, _ended)
+    try:
+        code = child.wait()
+    except _Ended as ended:
+        code = 128 + ended.args[0]
+        if ended.args[0] == signal.SIGINT:
+            with contextlib.suppress(subprocess.TimeoutExpired, _Ended):
+                child.wait(GRACE)
+    child.kill()
+    child.wait()
+    os._exit(code)  # whatever stands above, pytest's plugins for one, is not to run on
+
+
+class _Ended(Exception):
+    """A signal that ends the lab."""
+
+
+def _ended(number: int, _frame: object) -> None:
+    raise _Ended(number)
 
 
 def running() -> list[tuple[int, str]]:
     """Labs on this machine: (pid of the first process, label)."""
     found = []
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
+        if not entry.name.isdigit() or entry.name == "1":  # 1: the lab that we are in
             continue
         try:
             argv = (entry / "cmdline").read_bytes().decode().split("\0")

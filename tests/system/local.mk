@@ -2,5 +2,8 @@
 # Tests against real daemons; run by ./check, not by `make check` (they need root and namespaces).
 EXTRA_DIST += \
 	tests/system/conftest.py \
+	tests/system/run \
+	tests/system/test_judge.py \
 	tests/system/test_lab.py \
-	tests/system/test_lab_images.py
+	tests/system/test_lab_images.py \
+	tests/system/test_lab_namespaces.py

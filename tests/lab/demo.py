@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rolls a Slurm cluster on this machine from image v1 to v2 under a stream of user jobs.
+
+Everything is real but the hypervisor: slurmctld, slurmdbd, MariaDB, munge, and nodes that boot.
+It runs in private namespaces and ends completely with this command (Ctrl-C does it too).
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import judge
+import namespace
+from demo_view import Screen, node_phase, print_table
+from lab import Lab
+from machines import wait_until
+from workload import LONG, STREAM, Stream, prepare_homes
+
+OLD, NEW = "v1", "v2"
+USER_JOBS, PAIRS = 100, 20  # the least that the stream is to hold
+LONG_SECONDS = 60
+PAYLOAD = "cohort-node verify"
+LAB_COMMAND = str(Path(__file__).resolve().parent / "lab")
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="demo", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=6, help="compute nodes (default 6)")
+    parser.add_argument("--keep", action="store_true", help="leave the cluster up at the end")
+    parser.add_argument("--records", type=Path, help="folder for what the demo is judged by")
+    parser.add_argument("--stage", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.nodes < 1 or chosen.nodes > 64:
+        parser.error("--nodes takes 1 to 64")
+    return chosen
+
+
+class Demo:
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.stream = Stream(lab)
+        self.began = time.monotonic()
+        self.rebuild_jobs: dict[str, str] = {}  # node -> job
+        self.submitted_at = 0.0
+
+    def show_nodes(self) -> None:
+        states = self.lab.node_states()
+        rows = [
+            [n, states[n], boots[-1]["content"], boots[-1]["stamp"], boots[-1]["boot_id"][:8]]
+            for n in self.lab.nodes
+            for boots in [self.lab.boots(n)]
+        ]
+        print_table(["NODE", "STATE", "IMAGE", "STAMP", "BOOT ID"], rows)
+
+    def records(self) -> judge.Records:
+        text = self.lab.out(*judge.SACCT, env=judge.SACCT_ENVIRONMENT)
+        boots = {n: [judge.Boot(**b) for b in self.lab.boots(n)] for n in self.lab.nodes}
+        return judge.Records(judge.parse_jobs(text, judge.expand_nodes), boots)
+
+    # -- acts -----------------------------------------------------------------------------------
+    def start_users(self) -> None:
+        prepare_homes(self.lab)
+        last = self.lab.nodes[-1]
+        print(f"\nUsers: alice and bob submit jobs all the time, a fifth of them on two nodes;\n"
+              f"one job computes on {last} for {LONG_SECONDS} s while other nodes are rebuilt.")  # fmt: skip
+        self.stream.submit(LONG, "-w", last, "-c1", user="alice", wrap=f"sleep {LONG_SECONDS}")
+        for node in self.lab.nodes[1:-1:2]:
+            self.stream.submit(LONG, "-w", node, "-c1", user="bob", wrap="sleep 20")
+        self.stream.start()
+        wait_until(self._a_job_ended_everywhere, 90, "a user job has ended on every node", 0.5)
+
+    def _a_job_ended_everywhere(self) -> bool:
+        text = self.lab.out("squeue", "-h", "-a", "-t", "CD", "-n", f"{STREAM},{LONG}", "-o", "%N")
+        seen = {n for line in text.split() for n in judge.expand_nodes(line)}
+        return seen >= set(self.lab.nodes)
+
+    def submit_rebuilds(self) -> None:
+        new = self.lab.image(NEW)
+        print(f"\nThe administrator wants image {NEW} everywhere ({new.id},\n"
+              f"in /etc/slurm/reboot_vars/NODE.yml) and submits one job per node:")  # fmt: skip
+        for node in self.lab.nodes:
+            self.lab.set_desired(node, NEW)
+        self.submitted_at = time.time()
+        for node in self.lab.nodes:
+            command = ["sbatch", "--reboot", "-w", node, "--wrap", PAYLOAD]
+            print(f"  # sbatch --reboot -w {node} --wrap \"{PAYLOAD}\"")
+            answer = self.lab.out(*command, "-o", f"/shared/verify.{node}")
+            self.rebuild_jobs[node] = answer.split()[-1]
+        print()
+
+    def watch(self, seconds: float) -> bool:
+        """Until every rebuild job has ended; true when all have completed."""
+        screen = Screen(self.began)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            phases = {n: node_phase(self.lab, n, j, NEW) for n, j in self.rebuild_jobs.items()}
+            screen.show(phases, self._counts())
+            if all(p.ended for p in phases.values()):
+                break
+            time.sleep(0.4)
+        screen.finish()
+        return all(p.ended and p.good for p in phases.values())
+
+    def _counts(self) -> str:
+        text = self.lab.out("squeue", "-h", "-u", "alice,bob", "-t", "R,PD", "-o", "%t")
+        states = text.split()
+        done = len(self.stream.submitted.jobs) - len(states)
+        return (f"user jobs: {done} ended, {states.count('R')} running, "
+                f"{states.count('PD')} waiting, {len(self.stream.submitted.refused)} refused")  # fmt: skip
+
+    def end_users(self) -> None:
+        """The stream goes on until it has shown what it is there for."""
+        def enough() -> bool:
+            records, done = self.records(), self.stream.submitted
+            return (len(done.jobs) >= USER_JOBS and done.pairs >= PAIRS
+                    and not judge.idle_nodes(records, self.lab.nodes, NEW))  # fmt: skip
+
+        try:
+            wait_until(enough, 120, "enough user jobs", 1)
+        except TimeoutError:
+            pass  # the judge says what is missing
+        self.stream.end()
+        wait_until(self.stream.all_ended, 120, "the last user jobs end", 0.3)
+
+    # -- the end --------------------------------------------------------------------------------
+    def report(self) -> list[str]:
+        """Prints the tables; returns what went wrong."""
+        lab = self.lab
+        wait_until(lambda: not [j for j in self.records().user_jobs() if not j.end], 20,
+                   "slurmdbd has every job", 0.5)  # fmt: skip
+        records = self.records()
+        print()
+        rows = []
+        for node in lab.nodes:
+            boots = records.boots[node]
+            job = next(j for j in records.jobs if j.id == self.rebuild_jobs[node])
+            taken = f"{job.end - job.start}" if job.end and job.start else "-"
+            rows.append([node, boots[0].content, boots[-1].content, boots[0].boot_id[:8],
+                         boots[-1].boot_id[:8], self.rebuild_jobs[node], job.state, taken])  # fmt: skip
+        print_table(["NODE", "BEFORE", "AFTER", "BOOT ID", "BOOT ID", "JOB", "STATE", "SECONDS"], rows)
+        self._print_user_jobs(records)
+        refused = [f"refused: {r}" for r in self.stream.submitted.refused]
+        return (refused + judge.losses(records) + judge.straddlers(records, NEW)
+                + judge.not_rebuilt(records, lab.nodes, OLD, NEW))  # fmt: skip
+
+    def _print_user_jobs(self, records: judge.Records) -> None:
+        query = "sacct -aXD -u alice,bob -o jobid,user,nnodes,nodelist,state,elapsed"
+        print(f"\nThe user jobs, as slurmdbd has them ({query}):")
+        jobs = records.user_jobs()
+        counts: dict[tuple[str, int], int] = {}
+        for job in jobs:
+            key = (job.state, len(job.nodes))
+            counts[key] = counts.get(key, 0) + 1
+        rows = [[state, str(n), str(count)] for (state, n), count in sorted(counts.items())]
+        print_table(["STATE", "NODES", "JOBS"], rows)
+        for job in jobs:
+            during = judge.rebuilds_during(job, records, NEW)
+            if job.name == LONG and job.completed and len(during) >= min(3, len(self.lab.nodes) - 1):
+                print(f"Job {job.id} ran undisturbed on {','.join(job.nodes)} while "
+                      f"{', '.join(during)} were rebuilt.")  # fmt: skip
+
+    def keep_records(self, folder: Path) -> None:
+        """For a judge outside: raw answers and the nodes' own files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        text = self.lab.out(*judge.SACCT, env=judge.SACCT_ENVIRONMENT)
+        (folder / "sacct.txt").write_text(text + "\n")
+        boots = {n: self.lab.boots(n) for n in self.lab.nodes}
+        (folder / "boots.json").write_text(json.dumps(boots, indent=1))
+        (folder / "refused.txt").write_text("\n".join(self.stream.submitted.refused))
+        self.lab.keep_logs(folder / "logs")
+
+
+def stay(lab: Lab) -> None:
+    print(f"\nThe cluster stays up until you end this command with Ctrl-C. In another terminal:\n"
+          f"  {LAB_COMMAND} enter                   a root shell on the controller (sinfo, scohort ...)\n"
+          f"  {LAB_COMMAND} enter --user alice      alice's shell (sbatch, srun ...)\n"
+          f"  {LAB_COMMAND} enter --machine n1      a root shell on a node", flush=True)  # fmt: skip
+    while True:
+        time.sleep(3600)
+
+
+def roll(lab: Lab, chosen: argparse.Namespace) -> int:
+    demo = Demo(lab)
+    demo.show_nodes()
+    demo.start_users()
+    demo.submit_rebuilds()
+    demo.watch(240)
+    demo.end_users()
+    problems = demo.report()
+    if chosen.records:
+        demo.keep_records(chosen.records)
+    if problems:
+        kept = lab.keep_logs(Path(__file__).resolve().parents[2] / "build" / "demo-logs")
+        print("\nNOT as it should be:", *problems, f"The logs are in {kept}.", sep="\n  ")
+    else:
+        print(f"\nAll {len(lab.nodes)} nodes run {NEW}; no user job was refused, lost or requeued.")
+    if chosen.keep:
+        stay(lab)
+    return 1 if problems else 0
+
+
+def main() -> int:
+    chosen = options()
+    here = os.path.abspath(__file__)
+    namespace.reexecute([sys.executable, here, *sys.argv[1:]], "demo")
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    began = time.monotonic()
+    with Lab(nodes=chosen.nodes, stage=chosen.stage, advance_every=10, cloud={}) as lab:
+        print(f"slurmctld, slurmdbd, MariaDB, the lab cloud and {chosen.nodes} nodes: up after "
+              f"{time.monotonic() - began:.1f} s\n")  # fmt: skip
+        return roll(lab, chosen)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2034,SC2154
+# What ./demo and ./check do before anything runs; sourced by them. Expects: top (the source tree).
+
+build_packages=(g++ make autoconf automake libtool autoconf-archive pkg-config libslurm-dev
+    libjansson-dev libssl-dev libfmt-dev libcurl4-openssl-dev libyaml-cpp-dev libsqlite3-dev
+    libsmartcols-dev libexpected-dev libcli11-dev)
+lab_packages=(slurmctld slurmd slurm-client slurmdbd slurm-wlm-basic-plugins
+    slurm-wlm-mysql-plugin munge mariadb-server-core mariadb-client-core iproute2 procps
+    util-linux python3)
+check_packages=(check python3-pytest shellcheck mandoc)
+
+log=${log:-/dev/null}
+
+say() { printf '%s\n' "$*"; }
+
+# step TEXT COMMAND...: one line with the time it took; the output goes to $log, and its end to
+# the reader when the command fails.
+step() {
+    local text=$1 start=$EPOCHREALTIME code=0
+    shift
+    printf '%-58s' "$text"
+    "$@" >>"$log" 2>&1 || code=$?
+    if [ $code = 0 ]; then
+        printf '%6.1f s\n' "$(awk "BEGIN { print $EPOCHREALTIME - $start }")"
+    else
+        printf 'failed\n'
+        tail -n 30 "$log"
+        say "The whole output is in $log." >&2
+    fi
+    return $code
+}
+
+missing_packages() {
+    local package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+            printf '%s ' "$package"
+    done
+}
+
+# Installs without starting the daemons: the lab starts its own, in namespaces.
+apt_install() {
+    local policy=/usr/sbin/policy-rc.d ours='' code=0
+    if [ ! -e $policy ]; then
+        ours=yes
+        printf '#!/bin/sh\nexit 101\n' >$policy
+        chmod 755 $policy
+    fi
+    { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" || {
+        apt-get update &&
+            DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+    }; } </dev/null || code=$?
+    [ -z "$ours" ] || rm -f $policy
+    return $code
+}
+
+install_missing() {
+    local packages
+    if ! command -v apt-get >/dev/null; then
+        say "This is not Debian: needed are ${*}." >&2
+        return 0
+    fi
+    packages=$(missing_packages "$@")
+    [ -n "$packages" ] || return 0
+    # shellcheck disable=SC2086
+    step "Installing $(wc -w <<<"$packages") packages" apt_install $packages
+}
+
+# build FOLDER [CONFIGURE OPTION...]: an out-of-tree build as a distribution would configure it.
+build() {
+    local folder=$1
+    shift
+    [ -x "$top/configure" ] || (cd "$top" && ./bootstrap)
+    mkdir -p "$folder"
+    cd "$folder" || return 1
+    [ -e config.status ] || "$top/configure" --prefix=/usr --sysconfdir=/etc "$@"
+    make -j"$(nproc)"
+}
+
+# stage FOLDER: what `make install` of the build in FOLDER leaves, in FOLDER/stage.
+stage() {
+    rm -rf "$1/stage"
+    make -C "$1" -s install DESTDIR="$1/stage"
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] || {
+        say "$0 installs packages and makes namespaces: run it as root." >&2
+        exit 2
+    }
+}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The judge of demo and main job: each rule seen to hold and seen to be broken."""
+from __future__ import annotations
+
+import pytest
+
+import judge
+
+OLD = judge.Boot(100.0, "b1", "m1", "lab/v1", "v1")
+NEW = judge.Boot(200.4, "b2", "m2", "lab/v2", "v2")
+
+
+def job(number: int, nodes: str, start: int, end: int, state="COMPLETED", user="alice") -> str:
+    return f"{number}|{user}|stream|{state}|{nodes}|1|{start or 'Unknown'}|{end or 'Unknown'}|0:0"
+
+
+def records(*lines: str, n1=(OLD, NEW), n2=(OLD, NEW)) -> judge.Records:
+    jobs = judge.parse_jobs("\n".join(lines), judge.expand_nodes)
+    return judge.Records(jobs, {"n1": list(n1), "n2": list(n2)})
+
+
+GOOD = (job(1, "n[1-2]", 110, 120), job(2, "n[1-2]", 210, 220), job(3, "n1", 150, 190, user="root"))
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [("n1", ["n1"]), ("n1,n2", ["n1", "n2"]), ("n[1-3,5]", ["n1", "n2", "n3", "n5"]),
+     ("n[1,3],m2", ["n1", "n3", "m2"])],
+)  # fmt: skip
+def test_host_lists(text, names):
+    assert judge.expand_nodes(text) == names
+
+
+def test_a_good_rollout_has_nothing_against_it():
+    good = records(*GOOD)
+    assert judge.losses(good) == []
+    assert judge.not_rebuilt(good, ["n1", "n2"], "v1", "v2") == []
+    assert judge.idle_nodes(good, ["n1", "n2"], "v2") == []
+    assert judge.straddlers(good, "v2") == []
+
+
+@pytest.mark.parametrize("state", ["FAILED", "NODE_FAIL", "CANCELLED by 0", "TIMEOUT", "REQUEUED",
+                                   "PENDING", "RUNNING"])  # fmt: skip
+def test_a_user_job_that_did_not_complete_is_a_loss(state):
+    assert len(judge.losses(records(job(1, "n1", 1, 2, state)))) == 1
+
+
+def test_two_records_of_one_job_are_a_requeue():
+    assert judge.losses(records(job(1, "n1", 1, 2), job(1, "n2", 3, 4))) == [
+        "job 1 was requeued (2 records)"
+    ]
+
+
+def test_an_administrators_job_is_not_a_users():
+    assert judge.losses(records(job(1, "n1", 1, 2, "FAILED", user="root"))) == []
+
+
+@pytest.mark.parametrize(
+    "boots, word",
+    [
+        ((), "never booted"),
+        ((OLD,), "from v1 to v1"),
+        ((OLD, judge.Boot(200, "b2", "m1", "lab/v1", "v1")), "from v1 to v1"),
+        ((OLD, judge.Boot(200, "b2", "m1", "lab/v2", "v2")), "old boot id or machine id"),
+        ((OLD, judge.Boot(200, "b1", "m2", "lab/v2", "v2")), "old boot id or machine id"),
+        ((OLD, NEW, judge.Boot(300, "b3", "m3", "lab/v1", "v1")), "from v1 to v1"),
+    ],
+)  # fmt: skip
+def test_a_node_that_is_not_really_on_the_new_image(boots, word):
+    found = judge.not_rebuilt(records(n1=boots), ["n1"], "v1", "v2")
+    assert len(found) == 1 and word in found[0]
+
+
+def test_a_node_without_user_jobs_before_or_after_is_named():
+    assert judge.idle_nodes(records(job(1, "n1", 110, 120)), ["n1"], "v2") == [
+        "no user job ran on n1 after its rebuild"
+    ]
+    assert judge.idle_nodes(records(job(1, "n1", 210, 220)), ["n1"], "v2") == [
+        "no user job ran on n1 before its rebuild"
+    ]
+
+
+def test_a_job_across_a_rebuild_of_its_node_is_found():
+    assert judge.straddlers(records(job(1, "n1", 150, 250)), "v2") == [
+        "job 1 ran on n1 across its rebuild"
+    ]
+
+
+def test_rebuilds_of_other_nodes_during_a_job():
+    during = records(job(1, "n1", 150, 250), n1=(OLD,))
+    assert judge.rebuilds_during(during.jobs[0], during, "v2") == ["n2"]
+    own = records(job(1, "n[1-2]", 150, 250))
+    assert judge.rebuilds_during(own.jobs[0], own, "v2") == []
