@@ -45,3 +45,36 @@ tests_load_faults_job_submit_cohort_la_LDFLAGS = $(JOB_SUBMIT_LDFLAGS) -rpath /n
 tests_load_faults_job_submit_cohort_la_LIBADD = $(JOB_SUBMIT_LIBADD)
 
 EXTRA_DIST += plugins/job_submit/exports.map
+
+if HAVE_CHECK
+JOB_SUBMIT_TESTS = \
+	tests/unit/hooks_test \
+	tests/unit/job_submit_storm_test \
+	tests/unit/ledger_test \
+	tests/unit/rebuild_test \
+	tests/unit/refresher_test
+check_PROGRAMS += $(JOB_SUBMIT_TESTS)
+TESTS += $(JOB_SUBMIT_TESTS)
+endif
+EXTRA_DIST += tests/unit/job_submit_fixture.hpp
+JOB_SUBMIT_LDADD = libjobsubmit.la $(UNIT_LDADD)
+
+tests_unit_hooks_test_SOURCES = tests/unit/hooks_test.cpp
+tests_unit_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_hooks_test_LDADD = $(JOB_SUBMIT_LDADD)
+
+tests_unit_job_submit_storm_test_SOURCES = tests/unit/job_submit_storm_test.cpp
+tests_unit_job_submit_storm_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_job_submit_storm_test_LDADD = $(JOB_SUBMIT_LDADD)
+
+tests_unit_ledger_test_SOURCES = tests/unit/ledger_test.cpp
+tests_unit_ledger_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_ledger_test_LDADD = $(JOB_SUBMIT_LDADD)
+
+tests_unit_rebuild_test_SOURCES = tests/unit/rebuild_test.cpp
+tests_unit_rebuild_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_rebuild_test_LDADD = $(JOB_SUBMIT_LDADD)
+
+tests_unit_refresher_test_SOURCES = tests/unit/refresher_test.cpp
+tests_unit_refresher_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_refresher_test_LDADD = $(JOB_SUBMIT_LDADD)
