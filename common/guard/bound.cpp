@@ -147,7 +147,8 @@ Holds holds_one_revision(const Constraint& c) {
     // From the end: what is joined by & behind the last open | binds everything before it.
     for (std::size_t i = c.terms.size(); i-- > 0;) {
         const bool bracketed = c.in_brackets(i);
-        if (!bracketed && carries_revision(c.terms[i])) return Holds::pin;
+        const bool joined = i == 0 || c.ops[i - 1] == Op::And;
+        if (!bracketed && joined && carries_revision(c.terms[i])) return Holds::pin;
         if (bracketed) {
             i = c.bracket_begin;
             if (i > 0 && c.ops[i - 1] == Op::Or) return Holds::no;

@@ -182,23 +182,50 @@ std::string print(const Constraint& c) {
     return out;
 }
 
-NodeSet allowed_nodes(const Constraint& c, const NodeSet& all, const FeatureNodes& nodes) {
-    if (c.empty() || c.has_counts()) return all;
-    NodeSet result = all;
-    Op op = Op::And;
+std::vector<NodeSet> alternatives(const Constraint& c, const NodeSet& all,
+                                  const FeatureNodes& nodes) {
+    if (c.empty() || c.has_counts()) return {all};
+    NodeSet filter = all;
+    std::vector<NodeSet> in_brackets;
     for (std::size_t i = 0; i < c.terms.size(); ++i) {
         NodeSet operand = nodes_of(c.terms[i], nodes);
-        if (c.has_brackets() && i == c.bracket_begin) {
-            while (i + 1 < c.bracket_end) operand |= nodes_of(c.terms[++i], nodes);
-        }
-        if (op == Op::And) {
-            result &= operand;
+        if (c.in_brackets(i)) {
+            in_brackets.push_back(std::move(operand));
+        } else if (i == 0 || c.ops[i - 1] == Op::And) {
+            filter &= operand;
         } else {
-            result |= operand;
+            filter |= operand;
         }
-        if (i < c.ops.size()) op = c.ops[i];
     }
-    return result &= all;
+    filter &= all;
+    if (in_brackets.empty()) return {std::move(filter)};
+    for (auto& set : in_brackets) set &= filter;
+    return in_brackets;
+}
+
+bool counts_fit(const Constraint& c, const NodeSet& all, const FeatureNodes& nodes) {
+    // Hall's condition: every choice of terms has enough nodes together.
+    constexpr std::size_t most_terms = 8;
+    if (c.terms.size() > most_terms) return false;
+    std::vector<NodeSet> sets;
+    for (const auto& term : c.terms) sets.push_back(nodes_of(term, nodes) & all);
+    for (unsigned choice = 1; choice < 1U << sets.size(); ++choice) {
+        NodeSet together(all.size());
+        std::size_t needed = 0;
+        for (std::size_t i = 0; i < sets.size(); ++i) {
+            if (!(choice >> i & 1)) continue;
+            together |= sets[i];
+            needed += c.terms[i].count;
+        }
+        if (together.count() < needed) return false;
+    }
+    return true;
+}
+
+NodeSet allowed_nodes(const Constraint& c, const NodeSet& all, const FeatureNodes& nodes) {
+    auto sets = alternatives(c, all, nodes);
+    for (std::size_t i = 1; i < sets.size(); ++i) sets[0] |= sets[i];
+    return std::move(sets[0]);
 }
 
 }  // namespace cohort::guard

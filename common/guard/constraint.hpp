@@ -66,8 +66,17 @@ std::string print(const Constraint& constraint);
 // The nodes that have a feature; a name that no node has gives an empty set.
 using FeatureNodes = std::function<const NodeSet&(std::string_view name)>;
 
-// Every node that Slurm could give a job with CONSTRAINT, out of ALL: for brackets the union of the
-// alternatives; with counts ALL, because Slurm then does not filter the other nodes of the job.
+// The sets of nodes of which Slurm gives a job with CONSTRAINT, out of ALL: one set, or with
+// brackets one per alternative (all nodes of the job are of one of them). What stands outside of
+// the brackets filters every alternative, even behind a |. With counts there is one set, ALL: Slurm
+// then does not filter the other nodes of the job.
+std::vector<NodeSet> alternatives(const Constraint& constraint, const NodeSet& all,
+                                  const FeatureNodes& nodes);
+
+// Whether a job of counts alone ("[x*1&y*2]") finds its nodes in ALL, none of them used twice.
+bool counts_fit(const Constraint& constraint, const NodeSet& all, const FeatureNodes& nodes);
+
+// The union of the alternatives.
 NodeSet allowed_nodes(const Constraint& constraint, const NodeSet& all, const FeatureNodes& nodes);
 
 }  // namespace cohort::guard

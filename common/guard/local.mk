@@ -5,14 +5,24 @@ noinst_LTLIBRARIES += libcohort_guard.la
 libcohort_guard_la_SOURCES = \
 	common/guard/bound.cpp \
 	common/guard/bound.hpp \
+	common/guard/cohorts.cpp \
+	common/guard/cohorts.hpp \
 	common/guard/constraint.cpp \
 	common/guard/constraint.hpp \
-	common/guard/node_set.hpp
+	common/guard/message.cpp \
+	common/guard/message.hpp \
+	common/guard/node_set.hpp \
+	common/guard/verdict.cpp \
+	common/guard/verdict.hpp \
+	common/guard/view.cpp \
+	common/guard/view.hpp
 libcohort_guard_la_LIBADD = libcohort.la
 
 if HAVE_CHECK
 GUARD_TESTS = \
-	tests/unit/guard_constraint_test
+	tests/unit/guard_constraint_test \
+	tests/unit/guard_oracle_test \
+	tests/unit/guard_verdict_test
 check_PROGRAMS += $(GUARD_TESTS)
 TESTS += $(GUARD_TESTS)
 endif
@@ -21,3 +31,14 @@ GUARD_LDADD = libcohort_guard.la $(CHECK_LIBS)
 tests_unit_guard_constraint_test_SOURCES = tests/unit/guard_constraint_test.cpp tests/unit/guard_random.hpp
 tests_unit_guard_constraint_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_constraint_test_LDADD = $(GUARD_LDADD)
+
+tests_unit_guard_verdict_test_SOURCES = tests/unit/guard_verdict_test.cpp tests/unit/guard_world.hpp
+tests_unit_guard_verdict_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_verdict_test_LDADD = $(GUARD_LDADD)
+
+tests_unit_guard_oracle_test_SOURCES = \
+	tests/unit/guard_oracle_test.cpp \
+	tests/unit/guard_slurm_model.hpp \
+	tests/unit/guard_world.hpp
+tests_unit_guard_oracle_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_oracle_test_LDADD = $(GUARD_LDADD)

@@ -119,6 +119,8 @@ int main() {
                  unit::expect_equal(allowed("x&[" + a + "|" + b + "]"), std::string("02"));
                  unit::expect_equal(allowed("[(x&" + a + ")|(z&" + b + ")]"), std::string("03"));
                  unit::expect_equal(allowed("[x|y]&" + a), std::string("01"));
+                 unit::expect_equal(allowed("[x|y]|z"), std::string("012"));
+                 unit::expect_equal(allowed("z|[x|" + b + "]"), std::string("3"));
              }},
             {"counts filter nothing: Slurm gives the other nodes of the job freely",
              [] { unit::expect_equal(allowed("[x*1&y*1]&" + a), std::string("0123")); }},
@@ -202,6 +204,7 @@ int main() {
              [] {
                  unit::expect(holds("gpu&" + a) == Holds::pin, "AND");
                  unit::expect(holds("x|y&" + a) == Holds::pin, "left to right");
+                 unit::expect(holds("x|" + a) == Holds::no, "an open OR");
                  unit::expect(holds(a + "&x|y") == Holds::no, "left to right");
                  unit::expect(holds("gpu&[" + a + "|" + b + "]") == Holds::group, "group");
                  unit::expect(holds("[" + a + "|" + b + "]&gpu") == Holds::group, "group first");
