@@ -45,3 +45,20 @@ libcohort_pace_la_SOURCES = \
 	rebootprog/slots.hpp
 libcohort_pace_la_CXXFLAGS = $(AM_CXXFLAGS) $(YAML_CFLAGS)
 libcohort_pace_la_LIBADD = libcohort_openstack.la
+
+# One call of the client per command: what the contract tests are written with.
+noinst_PROGRAMS += tests/cloud/cloudcall
+tests_cloud_cloudcall_SOURCES = tests/cloud/cloudcall.cpp
+tests_cloud_cloudcall_LDADD = libcohort_openstack.la
+
+# The lab cloud.
+EXTRA_DIST += \
+	tests/lab/cloud \
+	tests/lab/cloud_client.py \
+	tests/lab/cloud_control.py \
+	tests/lab/cloud_glance.py \
+	tests/lab/cloud_http.py \
+	tests/lab/cloud_keystone.py \
+	tests/lab/cloud_nova.py \
+	tests/lab/cloud_power.py \
+	tests/lab/cloud_state.py
