@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Slurm cluster of real daemons on one machine; see README in this folder's class Lab.
+"""A Slurm cluster of real daemons on one machine; every part of it can be ended, broken and read.
 
 Runs inside the lab's namespaces only (namespace.py). One lab at a time in a set of namespaces; any
 number of sets side by side.
 """
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Mapping
 
+import cloudlink
 import images as imagelist
 import network
 import power
@@ -20,6 +20,7 @@ import services
 import slurmconf
 from machines import CONTROLLER, HERE, LOGS, MACHINES, Machine, node_names, wait_until
 from namespace import LAB, inside
+from queries import Queries
 
 USERS = {"alice": 5001, "bob": 5002, "carol": 5003}
 SOURCE = HERE.parent.parent
@@ -27,12 +28,14 @@ DEFAULT_CACHE = SOURCE / "build" / "lab-cache"
 SITE_SCRIPTS = ("node-boot", "slurmd-unit", "controller-boot")
 
 
-class Lab:
+class Lab(Queries):
     """nodes: how many, n1..nN. root: root file system that all machines run (its Slurm is used).
     stage: what `make install DESTDIR=` left, laid over root; None: plain Slurm. conf: slurm.conf
     keys over the lab's (None removes one). partitions: PartitionName= lines. cohort_conf: keys of
     cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
-    the one that all nodes begin with. cache: where the prepared database is kept."""
+    the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
+    knobs of the lab cloud (cloud_state.py; None: no cloud). advance_every: seconds between two steps
+    of `scohort advance`, as its timer makes them (0: none). cache: where the prepared database is kept."""
 
     def __init__(
         self,
@@ -46,6 +49,8 @@ class Lab:
         images: Mapping[str, bool] | None = None,
         image: str = "v1",
         boot_delay: float = 0,
+        cloud: Mapping[str, object] | None = None,
+        advance_every: float = 0,
         cache: Path | str | None = None,
     ) -> None:
         if not inside():
@@ -60,6 +65,9 @@ class Lab:
         self.images = dict(images or {"v1": True, "v2": True, "v3": True})
         self.first_image = image
         self.boot_delay = boot_delay
+        self.cloud_knobs = cloud
+        self.cloud: cloudlink.Control | None = None  # plans and reads what the cloud does
+        self.advance_every = advance_every
         self.cache = Path(cache) if cache else DEFAULT_CACHE
         self.controller = Machine(CONTROLLER)
         self.machines = {name: Machine(name) for name in self.nodes}
@@ -90,6 +98,7 @@ class Lab:
         wait_until(self.controller.is_on, 10, "the controller is on")
         self._wait_booted(self.controller)
         self.write_slurm_conf()
+        self._start_cloud()
         services.start_munged(self.controller)
         services.start_database(self.controller, self.cache)
         services.start_slurmctld(self.controller)
@@ -97,6 +106,7 @@ class Lab:
             machine.wipe(self.image(self.first_image).id)
             machine.power_on()
         self.wait_nodes("idle", seconds=60)
+        self._start_timer()
         return self
 
     def stop(self) -> None:
@@ -121,7 +131,7 @@ class Lab:
     # -- parts of start() -------------------------------------------------------------------------
     def _make_folders(self) -> None:
         for name in ("log", "machines", "images", "devlog", "etc-slurm", "mysql", "munge", "site",
-                     "shared/boots", "shared/home"):  # fmt: skip
+                     "openstack", "shared/boots", "shared/home"):  # fmt: skip
             (LAB / name).mkdir(parents=True, exist_ok=True)
         LOGS.chmod(0o777)
         (LAB / "shared").chmod(0o1777)
@@ -165,6 +175,24 @@ class Lab:
         self._children.append(collector)
         assert collector.stdout and collector.stdout.read(1) == b"."
 
+    def _start_cloud(self) -> None:
+        if self.cloud_knobs is None:
+            return
+        first = self.image(self.first_image)
+        process, self.cloud = cloudlink.start(
+            self.nodes, imagelist.all_images(), first, self.cloud_knobs
+        )
+        self._children.append(process)
+        self.controller.run(["chown", "slurm:slurm", "/etc/openstack/clouds.yaml"])
+        for node in self.nodes:
+            self.set_desired(node, self.first_image)
+
+    def _start_timer(self) -> None:
+        """cohort-advance.timer on the controller."""
+        if self.advance_every and self.program("/usr/sbin/scohort"):
+            step = f"while sleep {self.advance_every}; do scohort advance --quiet; done"
+            self._children.append(self.controller.spawn(["bash", "-c", step], "advance.log"))
+
     def _make_machines(self) -> None:
         layers = [str(LAB / "site")] + ([str(LAB / "stage")] if self.stage else [])
         layers.append(str(self.root))
@@ -174,7 +202,7 @@ class Lab:
             boot="/usr/lib/lab/controller-boot",
             network=False,
             binds=shared + [f"{LAB}/etc-slurm|/etc/slurm|", f"{LAB}/mysql|/var/lib/mysql|",
-                            f"{LAB}/munge|/run/munge|"],
+                            f"{LAB}/munge|/run/munge|", f"{LAB}/openstack|/etc/openstack|"],
         )  # fmt: skip
         for machine in self.machines.values():
             machine.create(
@@ -216,68 +244,10 @@ class Lab:
         slurmconf.write(etc, "cohort.conf", lines)
         self.controller.run(["chown", "slurm:slurm", "/etc/slurm/slurmdbd.conf"])
 
-    # -- for tests and the demo -----------------------------------------------------------------
-    def run(self, *command: str, user: str = "root", check: bool = True, timeout: float = 30,
-            env: dict[str, str] | None = None, stdin: str | None = None) -> subprocess.CompletedProcess:  # fmt: skip
-        """A command on the controller, in the user's shared home."""
-        cwd = "/shared" if user == "root" else f"/shared/home/{user}"
-        return self.controller.run(command, user=user, cwd=cwd, check=check, timeout=timeout,
-                                   env=env, stdin=stdin)  # fmt: skip
-
-    def out(self, *command: str, **options) -> str:
-        return self.run(*command, **options).stdout.strip()
-
-    def submit(self, *options: str, user: str = "alice", wrap: str = "true") -> str:
-        """sbatch as USER; the job's id."""
-        return self.out("sbatch", "--parsable", *options, "--wrap", wrap, user=user).split(";")[0]
-
-    def job(self, job_id: str) -> dict[str, str]:
-        """scontrol's record of a job."""
-        return fields(self.out("scontrol", "-o", "show", "job", job_id))
-
-    def node(self, name: str) -> dict[str, str]:
-        return fields(self.out("scontrol", "-o", "show", "node", name))
-
-    def node_states(self) -> dict[str, str]:
-        """Node -> compact state as sinfo shows it ("idle", "alloc", "down*")."""
-        text = self.out("sinfo", "-h", "-N", "-p", self.main_partition(), "-o", "%N %t")
-        return dict(line.split(None, 1) for line in text.splitlines())
-
-    def main_partition(self) -> str:
-        line = (self.partitions or [slurmconf.PARTITION])[0]
-        return line.split()[0].split("=")[1]
-
-    def wait_nodes(self, state: str, nodes: Sequence[str] = (), seconds: float = 30) -> None:
-        wanted = list(nodes or self.nodes)
-        seen: dict[str, str] = {}
-
-        def reached() -> bool:
-            seen.update(self.node_states())
-            return all(seen.get(n) == state for n in wanted)
-
-        try:
-            wait_until(reached, seconds, "", 0.1)
-        except TimeoutError as error:
-            consoles = [f"{n}.console" for n in wanted if seen.get(n) != state][:2]
-            raise TimeoutError(
-                f"not all of {wanted} {state} within {seconds:g} s: {seen}\n"
-                + services.tail([*consoles, "slurmctld.out", "slurmctld.log"])
-            ) from error
-
-    def wait_job(self, job_id: str, *states: str, seconds: float = 60) -> str:
-        """Waits for one of STATES (default: COMPLETED); returns the state reached."""
-        wanted = states or ("COMPLETED",)
-        seen = [""]
-
-        def reached() -> bool:
-            seen[0] = self.job(job_id).get("JobState", "")
-            return seen[0] in wanted
-
-        try:
-            wait_until(reached, seconds, "", 0.1)
-        except TimeoutError as error:
-            raise TimeoutError(f"job {job_id} is {seen[0]}, wanted {wanted}") from error
-        return seen[0]
+    # -- acts -----------------------------------------------------------------------------------
+    def set_desired(self, node: str, image: str) -> Path:
+        """The image (by name) that NODE is to run, where the site keeps it."""
+        return cloudlink.set_desired(node, self.image(image))
 
     def power(self, event: str, node: str, image: str = "") -> None:
         """By hand what the cloud does: power.EVENTS; IMAGE is a name."""
@@ -285,35 +255,3 @@ class Lab:
 
     def image(self, name: str) -> imagelist.Image:
         return imagelist.by_name(name)
-
-    def boots(self, node: str) -> list[dict]:
-        """What the node wrote of itself at each boot, oldest first."""
-        path = LAB / "shared" / "boots" / f"{node}.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def log(self, name: str) -> str:
-        """A log file: slurmctld.log, slurmd.n1.log, ctl.syslog, n1.console, cloud.log ..."""
-        path = LOGS / name
-        return path.read_text(errors="replace") if path.exists() else ""
-
-
-def fields(line: str) -> dict[str, str]:
-    """scontrol -o: "A=1 B=2 3 C=" -> {"A": "1", "B": "2 3", "C": ""}."""
-    found: dict[str, str] = {}
-    key = ""
-    for word in line.split(" "):
-        name, equals, value = word.partition("=")
-        if equals and name.replace(":", "").replace("/", "").isalnum():
-            key = name
-            found[key] = value
-        elif key:
-            found[key] += " " + word
-    return found
-
-
-def machine(name: str) -> Machine:
-    """The machine NAME of the lab that runs in these namespaces."""
-    found = Machine(name)
-    if not (MACHINES / name).exists():
-        raise KeyError(f"no machine {name} in this lab")
-    return found

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: real Slurm daemons and nodes on one machine, for the demo and the system tests.
 EXTRA_DIST += \
+	tests/lab/cloudlink.py \
 	tests/lab/controller-boot \
 	tests/lab/database.py \
 	tests/lab/demo.py \
@@ -17,6 +18,7 @@ EXTRA_DIST += \
 	tests/lab/power \
 	tests/lab/power.py \
 	tests/lab/prepare.sh \
+	tests/lab/queries.py \
 	tests/lab/services.py \
 	tests/lab/slurmconf.py \
 	tests/lab/slurmd-unit \
