@@ -16,7 +16,8 @@
 
 #include "plugins/spank/step.hpp"
 
-// Not common/slurm: a SPANK plugin may be loaded where libslurm is not, and spank.h is all it needs.
+// Not common/slurm: a SPANK plugin may be loaded where libslurm is not, and spank.h is all it
+// needs.
 extern "C" {
 #include <slurm/slurm_version.h>
 #include <slurm/spank.h>
@@ -72,9 +73,13 @@ std::string process_variable(const char* name) {
     return value ? value : "";
 }
 
+// Slurm calls no init in the prolog's and epilog's process: every hook brings the arguments.
+Status configure(int argc, char** argv) {
+    return step().configure(std::vector<std::string_view>(argv, argv + argc));
+}
+
 int run_init(spank_t handle, int argc, char** argv) {
-    const std::vector<std::string_view> words(argv, argv + argc);
-    const Status configured = step().configure(words);
+    const Status configured = configure(argc, argv);
     const auto context = spank_context();
     if (context == S_CTX_REMOTE)
         pyxis_option =
@@ -85,7 +90,8 @@ int run_init(spank_t handle, int argc, char** argv) {
     return context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ? refuse : go_on;
 }
 
-int run_prolog(spank_t handle) {
+int run_prolog(spank_t handle, int argc, char** argv) {
+    (void)configure(argc, argv);
     PrologJob job{job_id_of(handle), !process_variable("SPANK_COHORT_REBUILD").empty(),
                   process_variable("SLURM_JOB_CONSTRAINTS")};
     const Status verdict = step().prolog(job);
@@ -146,8 +152,8 @@ COHORT_EXPORT int slurm_spank_task_init(spank_t handle, int, char**) {
     return guard(refuse, [&] { return run_injection(handle); });
 }
 
-COHORT_EXPORT int slurm_spank_job_prolog(spank_t handle, int, char**) {
-    return guard(refuse, [&] { return run_prolog(handle); });
+COHORT_EXPORT int slurm_spank_job_prolog(spank_t handle, int argc, char** argv) {
+    return guard(refuse, [&] { return run_prolog(handle, argc, argv); });
 }
 
 COHORT_EXPORT int slurm_spank_job_epilog(spank_t handle, int, char**) {
