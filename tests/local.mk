@@ -12,7 +12,10 @@ UNIT_TESTS = \
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
-EXTRA_DIST += tests/unit/unit.hpp
+TESTS += tests/rules_test
+EXTRA_DIST += \
+	tests/rules_test \
+	tests/unit/unit.hpp
 
 tests_unit_settings_test_SOURCES = tests/unit/settings_test.cpp
 tests_unit_settings_test_CPPFLAGS = $(UNIT_CPPFLAGS)

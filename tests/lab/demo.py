@@ -15,7 +15,7 @@ from pathlib import Path
 
 import judge
 import namespace
-from demo_view import Screen, node_phase, print_table
+from demo_view import Screen, node_phases, print_table
 from lab import Lab
 from machines import wait_until
 from workload import LONG, STREAM, Stream, prepare_homes
@@ -34,8 +34,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--records", type=Path, help="folder for what the demo is judged by")
     parser.add_argument("--stage", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.nodes < 1 or chosen.nodes > 64:
-        parser.error("--nodes takes 1 to 64")
+    if not 2 <= chosen.nodes <= 64:
+        parser.error("--nodes takes 2 to 64")
     return chosen
 
 
@@ -97,11 +97,11 @@ class Demo:
         screen = Screen(self.began)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            phases = {n: node_phase(self.lab, n, j, NEW) for n, j in self.rebuild_jobs.items()}
+            phases = node_phases(self.lab, self.rebuild_jobs, NEW)
             screen.show(phases, self._counts())
             if all(p.ended for p in phases.values()):
                 break
-            time.sleep(0.4)
+            time.sleep(0.5)
         screen.finish()
         return all(p.ended and p.good for p in phases.values())
 
@@ -188,7 +188,7 @@ def roll(lab: Lab, chosen: argparse.Namespace) -> int:
     demo.show_nodes()
     demo.start_users()
     demo.submit_rebuilds()
-    demo.watch(240)
+    demo.watch(240 + 10 * chosen.nodes)
     demo.end_users()
     problems = demo.report()
     if chosen.records:
@@ -209,7 +209,8 @@ def main() -> int:
     namespace.reexecute([sys.executable, here, *sys.argv[1:]], "demo")
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     began = time.monotonic()
-    with Lab(nodes=chosen.nodes, stage=chosen.stage, advance_every=10, cloud={}) as lab:
+    with Lab(nodes=chosen.nodes, stage=chosen.stage, advance_every=10,
+             cloud={"rebuild_delay": 4}, conf={"SlurmctldDebug": "info", "SlurmdDebug": "info"}) as lab:
         print(f"slurmctld, slurmdbd, MariaDB, the lab cloud and {chosen.nodes} nodes: up after "
               f"{time.monotonic() - began:.1f} s\n")  # fmt: skip
         return roll(lab, chosen)

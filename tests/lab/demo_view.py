@@ -29,13 +29,20 @@ class Phase:
     good: bool = True
 
 
-def node_phase(lab: Lab, node: str, job_id: str, new: str) -> Phase:
-    job = lab.job(job_id)
-    state = job.get("JobState", "unknown")
-    boots = lab.boots(node)
-    content = boots[-1]["content"]
+def node_phases(lab: Lab, jobs: dict[str, str], new: str) -> dict[str, Phase]:
+    """JOBS: node -> rebuild job. One question to Slurm for all."""
+    text = lab.out("squeue", "-h", "-a", "-t", "all", "-j", ",".join(jobs.values()), "-o", "%i|%T|%r")
+    rows = {row[0]: row[1:] for row in (line.split("|") for line in text.splitlines())}
+    return {
+        node: node_phase(lab, node, job, *rows.get(job, ["unknown to Slurm", ""]), new)
+        for node, job in jobs.items()
+    }
+
+
+def node_phase(lab: Lab, node: str, job_id: str, state: str, why: str, new: str) -> Phase:
+    content = lab.boots(node)[-1]["content"]
     if state == "PENDING":
-        return Phase(f"on {content}; rebuild job {job_id} waits ({job.get('Reason', '')})", BLUE)
+        return Phase(f"on {content}; rebuild job {job_id} waits ({why})", BLUE)
     if state == "CONFIGURING":
         if content != new:
             power = "is off" if not lab.machines[node].is_on() else "is up"
