@@ -15,12 +15,24 @@ bool NodeState::available() const {
 std::string NodeState::text() const {
     std::string out;
     switch (base) {
-        case Base::unknown: out = "UNKNOWN"; break;
-        case Base::down: out = "DOWN"; break;
-        case Base::idle: out = "IDLE"; break;
-        case Base::allocated: out = "ALLOCATED"; break;
-        case Base::mixed: out = "MIXED"; break;
-        case Base::future: out = "FUTURE"; break;
+        case Base::unknown:
+            out = "UNKNOWN";
+            break;
+        case Base::down:
+            out = "DOWN";
+            break;
+        case Base::idle:
+            out = "IDLE";
+            break;
+        case Base::allocated:
+            out = "ALLOCATED";
+            break;
+        case Base::mixed:
+            out = "MIXED";
+            break;
+        case Base::future:
+            out = "FUTURE";
+            break;
     }
     const auto flag = [&](bool set, std::string_view name) {
         if (set) out.append("+").append(name);

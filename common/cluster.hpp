@@ -51,15 +51,15 @@ struct Node {
     std::string hostname;
     NodeState state;
     std::string reason;
-    std::string extra;               // as it is
-    bool extra_is_ours = true;       // false: not a JSON object, never written
-    NodeRecord record;               // parsed from extra
-    std::string features;            // available, comma-separated
+    std::string extra;          // as it is
+    bool extra_is_ours = true;  // false: not a JSON object, never written
+    NodeRecord record;          // parsed from extra
+    std::string features;       // available, comma-separated
     std::string active_features;
-    std::int64_t boot_time = 0;      // 0: never registered
+    std::int64_t boot_time = 0;  // 0: never registered
     std::int64_t slurmd_start_time = 0;
     std::uint32_t cpus = 0;
-    std::string version;             // slurmd's
+    std::string version;  // slurmd's
 
     bool has_our_reason() const { return is_our_reason(reason); }
 };
@@ -70,7 +70,7 @@ struct Partition {
     bool is_default = false;
     bool up = true;
     std::uint16_t priority_tier = 1;
-    bool preempts = false;  // its PreemptMode lets a higher tier stop its jobs
+    bool preempts = false;               // its PreemptMode lets a higher tier stop its jobs
     std::uint32_t max_time_minutes = 0;  // 0: no limit
 };
 
@@ -92,26 +92,26 @@ struct Job {
     std::uint32_t id = 0;
     std::uint32_t array_id = 0;
     std::uint32_t het_id = 0;
-    std::string id_text;             // "12", "12_3", "12_[4-9]": what slurm_update_job2 takes
+    std::string id_text;  // "12", "12_3", "12_[4-9]": what slurm_update_job2 takes
     std::uint32_t user_id = 0;
     std::string name;
     std::string partition;
     std::string features;
     std::string prefer;
     std::string admin_comment;
-    std::string requested_nodes;     // host list expression
+    std::string requested_nodes;  // host list expression
     std::string excluded_nodes;
-    std::string nodes;               // allocated; host list expression
+    std::string nodes;  // allocated; host list expression
     std::string reservation;
     std::string qos;
     std::uint32_t min_nodes = 0;
     std::uint32_t max_nodes = 0;
     std::uint32_t tasks = 0;
-    std::uint32_t priority = 0;      // 0: held
+    std::uint32_t priority = 0;  // 0: held
     bool reboot = false;
     bool pending = false;
-    bool running = false;            // includes suspended
-    bool configuring = false;        // its nodes are being made ready
+    bool running = false;      // includes suspended
+    bool configuring = false;  // its nodes are being made ready
     bool completing = false;
     std::int64_t submit_time = 0, start_time = 0, end_time = 0;
     std::uint32_t time_limit_minutes = 0;
@@ -132,12 +132,12 @@ struct ControllerConfig {
     std::string scheduler_parameters;
     std::string slurmctld_parameters;
     std::string reboot_program;
-    std::string preempt_type;        // "preempt/none" ...
-    bool preemption = false;         // PreemptMode is not OFF
-    bool preempt_within = false;     // PreemptMode has WITHIN: every QOS preempts within itself
-    std::uint16_t resume_timeout = 0;   // seconds
+    std::string preempt_type;          // "preempt/none" ...
+    bool preemption = false;           // PreemptMode is not OFF
+    bool preempt_within = false;       // PreemptMode has WITHIN: every QOS preempts within itself
+    std::uint16_t resume_timeout = 0;  // seconds
     std::uint16_t return_to_service = 0;
-    std::uint16_t prolog_flags = 0;  // Slurm's bits: meaningful to common/slurm only
+    std::uint16_t prolog_flags = 0;        // Slurm's bits: meaningful to common/slurm only
     std::vector<std::string> controllers;  // host names, primary first
 };
 

@@ -74,7 +74,8 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
 Status write_file(const std::string& path, std::string_view content, mode_t mode) {
     const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
     ::unlink(temporary.c_str());
-    UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    UniqueFd fd(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!fd) return errno_failure("cannot create", temporary, errno);
     Status written = write_all(fd.get(), content, temporary);
     if (written && ::fchmod(fd.get(), mode) != 0)
@@ -94,8 +95,7 @@ Status write_file(const std::string& path, std::string_view content, mode_t mode
 Status make_directories(const std::string& dir, mode_t mode) {
     std::error_code error;
     const bool made = std::filesystem::create_directories(dir, error);
-    if (error)
-        return fail(Errc::failed, fmt::format("cannot create {}: {}", dir, error.message()));
+    if (error) return fail(Errc::failed, fmt::format("cannot create {}: {}", dir, error.message()));
     if (made && ::chmod(dir.c_str(), mode) != 0)
         return errno_failure("cannot set the mode of", dir, errno);
     return {};

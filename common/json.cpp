@@ -25,8 +25,12 @@ std::string dump(const json_t* j) {
     return out;
 }
 
-Json object() { return Json(json_object()); }
-Json array() { return Json(json_array()); }
+Json object() {
+    return Json(json_object());
+}
+Json array() {
+    return Json(json_array());
+}
 
 void set(json_t* object, const char* key, std::string_view value) {
     json_object_set_new(object, key, json_stringn(value.data(), value.size()));

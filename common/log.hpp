@@ -26,6 +26,7 @@ void write(Level level, std::string_view line) noexcept;
 // the process (a literal).
 Sink stderr_sink() noexcept;
 Sink syslog_sink(const char* name) noexcept;
+Sink syslog_and_stderr_sink(const char* name) noexcept;
 
 template <class... A>
 void debug(fmt::format_string<A...> f, A&&... a) {

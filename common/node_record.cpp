@@ -111,6 +111,8 @@ std::string merge_features(std::string_view features, std::string_view revision)
     return text::join(kept, ",");
 }
 
-bool is_our_reason(std::string_view reason) { return reason.starts_with(reason_prefix); }
+bool is_our_reason(std::string_view reason) {
+    return reason.starts_with(reason_prefix);
+}
 
 }  // namespace cohort

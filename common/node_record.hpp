@@ -30,13 +30,13 @@ inline constexpr std::string_view result_ok = "ok";
 inline constexpr std::string_view result_failed = "failed";
 
 struct Want {
-    std::string image;    // UUID of the image the node is to run
-    std::string stamp;    // what that image says of itself from inside; empty: it carries none
-    std::string revision; // "rev_..." expected; empty: not known before the node has booted
-    std::string action;   // "rebuild" or "reboot"
-    std::string request;  // nova's request id of the POST; empty before it was sent
-    std::int64_t at = 0;  // when the attempt began, seconds since the epoch, controller's clock
-    std::string root;     // cohort_root before the attempt; empty: unknown
+    std::string image;     // UUID of the image the node is to run
+    std::string stamp;     // what that image says of itself from inside; empty: it carries none
+    std::string revision;  // "rev_..." expected; empty: not known before the node has booted
+    std::string action;    // "rebuild" or "reboot"
+    std::string request;   // nova's request id of the POST; empty before it was sent
+    std::int64_t at = 0;   // when the attempt began, seconds since the epoch, controller's clock
+    std::string root;      // cohort_root before the attempt; empty: unknown
     std::string result;
 
     bool pending() const { return result.empty(); }

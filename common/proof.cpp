@@ -42,9 +42,8 @@ Judgement judge(const Want& want, const Observed& observed, bool accept_weak_pro
                 std::int64_t clock_slack) {
     const bool old_boot = observed.boot_time + clock_slack < want.at;
     if (old_boot)
-        return {Proof::unproved,
-                fmt::format("this boot is {} s older than the {} it was to get",
-                            want.at - observed.boot_time, want.action)};
+        return {Proof::unproved, fmt::format("this boot is {} s older than the {} it was to get",
+                                             want.at - observed.boot_time, want.action)};
     if (want.has_failed())
         return {Proof::unproved, fmt::format("the {} {}", want.action, want.result)};
     if (!want.stamp.empty()) {

@@ -24,9 +24,9 @@ std::string stamp_of_os_release(std::string_view os_release);
 std::string stamp_of_file(std::string_view content);
 
 struct Observed {
-    std::string stamp;          // empty: none
-    std::string root;           // root identity, 16 hex digits
-    std::int64_t boot_time = 0; // seconds since the epoch
+    std::string stamp;           // empty: none
+    std::string root;            // root identity, 16 hex digits
+    std::int64_t boot_time = 0;  // seconds since the epoch
 };
 
 enum class Proof {

@@ -56,11 +56,16 @@ constexpr int try_again = 75;   // a lock is held or a limit passed (EX_TEMPFAIL
 // The exit code that belongs to an error which ends a program.
 constexpr int exit_code_of(Errc code) {
     switch (code) {
-        case Errc::invalid: return exit_code::usage;
-        case Errc::denied: return exit_code::refused;
-        case Errc::busy: return exit_code::try_again;
-        case Errc::unreachable: return exit_code::unreachable;
-        default: return exit_code::some_failed;
+        case Errc::invalid:
+            return exit_code::usage;
+        case Errc::denied:
+            return exit_code::refused;
+        case Errc::busy:
+            return exit_code::try_again;
+        case Errc::unreachable:
+            return exit_code::unreachable;
+        default:
+            return exit_code::some_failed;
     }
 }
 

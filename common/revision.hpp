@@ -39,7 +39,8 @@ using RevisionSettings = std::map<std::string, std::string, std::less<>>;
 // 4096 bytes and values that are not of the key's kind.
 Result<std::string> canonical_settings(const RevisionSettings& settings);
 
-// The settings of a canonical text; a text that canonical_settings() would not have made is refused.
+// The settings of a canonical text; a text that canonical_settings() would not have made is
+// refused.
 Result<RevisionSettings> parse_canonical(std::string_view canonical_text);
 
 // 64 hexadecimal digits.

@@ -128,9 +128,9 @@ const std::vector<Key>& keys() {
         {"CloudsFile", false, path_key(&S::clouds_file)},
         {"Cloud", false, text_key(&S::cloud)},
         {"Backend", true,
-         choice_key<Backend>(&S::backend, {{"nova", Backend::nova},
-                                           {"reboot", Backend::reboot},
-                                           {"exec", Backend::exec}})},
+         choice_key<BackendKind>(&S::backend, {{"nova", BackendKind::nova},
+                                               {"reboot", BackendKind::reboot},
+                                               {"exec", BackendKind::exec}})},
         {"BackendCommand", true, path_key(&S::backend_command)},
         {"RebuildUsers", false, list_key(&S::rebuild_users)},
         {"RebuildJobUser", false, text_key(&S::rebuild_job_user)},
@@ -251,9 +251,8 @@ class Parser {
             names.push_back(known.name);
         }
         const auto near = text::nearest(key, names);
-        return complain(near.empty()
-                            ? fmt::format("unknown key {}", key)
-                            : fmt::format("unknown key {}: did you mean {}?", key, near));
+        return complain(near.empty() ? fmt::format("unknown key {}", key)
+                                     : fmt::format("unknown key {}: did you mean {}?", key, near));
     }
 
     std::string name_;
@@ -268,8 +267,8 @@ class Parser {
 std::uint32_t Amount::of(std::uint32_t total) const {
     if (!percent) return value;
     if (value == 0) return 0;
-    return std::max<std::uint32_t>(
-        1, static_cast<std::uint32_t>(std::uint64_t{total} * value / 100));
+    return std::max<std::uint32_t>(1,
+                                   static_cast<std::uint32_t>(std::uint64_t{total} * value / 100));
 }
 
 Result<Configuration> parse_configuration(std::string_view content, std::string_view name) {

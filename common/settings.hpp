@@ -18,7 +18,7 @@
 namespace cohort {
 
 enum class MixedRevision { confine, block, hold, off };  // strictness: block > hold > confine > off
-enum class Backend { nova, reboot, exec };
+enum class BackendKind { nova, reboot, exec };
 
 // N nodes, or N percent of a cohort's nodes (rounded down, at least one).
 struct Amount {
@@ -33,7 +33,7 @@ struct Settings {
     std::string desired_dir = "/etc/slurm/reboot_vars";
     std::string clouds_file = "/etc/openstack/clouds.yaml";
     std::string cloud;  // empty: the only one in the file
-    Backend backend = Backend::nova;
+    BackendKind backend = BackendKind::nova;
     std::string backend_command;  // Backend=exec: argv template
 
     // Rebuild jobs.

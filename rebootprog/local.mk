@@ -1,1 +1,103 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Programs of the controller and of the nodes.
+sbin_PROGRAMS += \
+	cohort-node \
+	cohort-reboot \
+	scohort
+
+# What cohort-reboot and scohort share.
+noinst_LTLIBRARIES += librebuild.la
+librebuild_la_SOURCES = \
+	rebootprog/advance.cpp \
+	rebootprog/advance.hpp \
+	rebootprog/advance_decide.cpp \
+	rebootprog/advance_decide.hpp \
+	rebootprog/attempt.cpp \
+	rebootprog/attempt.hpp \
+	rebootprog/backend.hpp \
+	rebootprog/backend_nova.cpp \
+	rebootprog/backend_nova.hpp \
+	rebootprog/decide.cpp \
+	rebootprog/decide.hpp \
+	rebootprog/engine.cpp \
+	rebootprog/engine.hpp \
+	rebootprog/journal.cpp \
+	rebootprog/journal.hpp \
+	rebootprog/plan.cpp \
+	rebootprog/plan.hpp \
+	rebootprog/process.cpp \
+	rebootprog/process.hpp \
+	rebootprog/rebuild_jobs.cpp \
+	rebootprog/rebuild_jobs.hpp \
+	rebootprog/site.cpp \
+	rebootprog/site.hpp \
+	rebootprog/sqlite.hpp \
+	rebootprog/table.cpp \
+	rebootprog/table.hpp
+librebuild_la_CXXFLAGS = \
+	$(AM_CXXFLAGS) \
+	$(SQLITE_CFLAGS) \
+	$(SMARTCOLS_CFLAGS)
+librebuild_la_LIBADD = \
+	libcohort_openstack.la \
+	libcohort_slurm.la \
+	libcohort.la \
+	$(SQLITE_LIBS) \
+	$(SMARTCOLS_LIBS) \
+	$(SLURM_LIBS)
+
+cohort_reboot_SOURCES = rebootprog/reboot_main.cpp
+cohort_reboot_LDADD = librebuild.la
+
+scohort_SOURCES = \
+	rebootprog/command_line.hpp \
+	rebootprog/scohort_main.cpp
+scohort_LDADD = librebuild.la
+
+# No cloud library: nothing of the credentials' side may reach a node.
+cohort_node_SOURCES = \
+	rebootprog/command_line.hpp \
+	rebootprog/node_facts.cpp \
+	rebootprog/node_facts.hpp \
+	rebootprog/node_join.cpp \
+	rebootprog/node_join.hpp \
+	rebootprog/node_judge.cpp \
+	rebootprog/node_judge.hpp \
+	rebootprog/node_main.cpp
+cohort_node_LDADD = \
+	libcohort_slurm.la \
+	libcohort.la \
+	$(SLURM_LIBS)
+
+if HAVE_CHECK
+REBUILD_UNIT_TESTS = \
+	tests/unit/advance_decide_test \
+	tests/unit/attempt_test \
+	tests/unit/decide_test \
+	tests/unit/node_judge_test
+check_PROGRAMS += $(REBUILD_UNIT_TESTS)
+TESTS += $(REBUILD_UNIT_TESTS)
+endif
+
+tests_unit_advance_decide_test_SOURCES = tests/unit/advance_decide_test.cpp
+tests_unit_advance_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_advance_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_attempt_test_SOURCES = tests/unit/attempt_test.cpp
+tests_unit_attempt_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_attempt_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_decide_test_SOURCES = tests/unit/decide_test.cpp
+tests_unit_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_node_judge_test_SOURCES = \
+	rebootprog/node_judge.cpp \
+	tests/unit/node_judge_test.cpp
+tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_node_judge_test_LDADD = $(UNIT_LDADD)
+
+dist_man_MANS += \
+	rebootprog/cohort-node.8 \
+	rebootprog/cohort-reboot.8 \
+	rebootprog/scohort.8

@@ -15,7 +15,8 @@ extern "C" {
 #include <slurm/slurmdb.h>
 
 // Exported by the host process in 22.05, 24.11 and 26.05, declared in no public header. Strings put
-// into a job_desc_msg_t or *err_msg must come from slurm_xstrdup: Slurm frees them with its own xfree.
+// into a job_desc_msg_t or *err_msg must come from slurm_xstrdup: Slurm frees them with its own
+// xfree.
 char* slurm_xstrdup(const char*);
 void slurm_xfree(void**);
 void* slurm_xcalloc(std::size_t, std::size_t, bool, bool, const char*, int, const char*);
@@ -51,15 +52,25 @@ using Hostlist = hostlist_t;
 #endif
 
 #if COHORT_SLURM_AT_LEAST(25, 11)
-inline std::uint32_t job_id(const job_desc_msg_t& job) { return job.step_id.job_id; }
-inline void set_job_id(job_desc_msg_t& job, std::uint32_t id) { job.step_id.job_id = id; }
+inline std::uint32_t job_id(const job_desc_msg_t& job) {
+    return job.step_id.job_id;
+}
+inline void set_job_id(job_desc_msg_t& job, std::uint32_t id) {
+    job.step_id.job_id = id;
+}
 #else
-inline std::uint32_t job_id(const job_desc_msg_t& job) { return job.job_id; }
-inline void set_job_id(job_desc_msg_t& job, std::uint32_t id) { job.job_id = id; }
+inline std::uint32_t job_id(const job_desc_msg_t& job) {
+    return job.job_id;
+}
+inline void set_job_id(job_desc_msg_t& job, std::uint32_t id) {
+    job.job_id = id;
+}
 #endif
 
 #if COHORT_SLURM_AT_LEAST(26, 5)
-inline std::uint32_t job_id(const slurm_job_info_t& job) { return job.step_id.job_id; }
+inline std::uint32_t job_id(const slurm_job_info_t& job) {
+    return job.step_id.job_id;
+}
 inline slurm_step_id_t step_id(std::uint32_t id) {
     slurm_step_id_t step = SLURM_STEP_ID_INITIALIZER;
     step.job_id = id;
@@ -68,32 +79,50 @@ inline slurm_step_id_t step_id(std::uint32_t id) {
 inline int load_job(job_info_msg_t** out, std::uint32_t id) {
     return slurm_load_job(out, step_id(id), SHOW_DETAIL);
 }
-inline int kill_job(std::uint32_t id) { return slurm_kill_job(step_id(id), 9, 0); }
-inline int requeue_job(std::uint32_t id) { return slurm_requeue(step_id(id), 0); }
+inline int kill_job(std::uint32_t id) {
+    return slurm_kill_job(step_id(id), 9, 0);
+}
+inline int requeue_job(std::uint32_t id) {
+    return slurm_requeue(step_id(id), 0);
+}
 #else
 inline int load_job(job_info_msg_t** out, std::uint32_t id) {
     return slurm_load_job(out, id, SHOW_DETAIL);
 }
-inline int kill_job(std::uint32_t id) { return slurm_kill_job(id, 9, 0); }
-inline int requeue_job(std::uint32_t id) { return slurm_requeue(id, 0); }
+inline int kill_job(std::uint32_t id) {
+    return slurm_kill_job(id, 9, 0);
+}
+inline int requeue_job(std::uint32_t id) {
+    return slurm_requeue(id, 0);
+}
 #if COHORT_SLURM_AT_LEAST(25, 11)
-inline std::uint32_t job_id(const slurm_job_info_t& job) { return job.step_id.job_id; }
+inline std::uint32_t job_id(const slurm_job_info_t& job) {
+    return job.step_id.job_id;
+}
 #else
-inline std::uint32_t job_id(const slurm_job_info_t& job) { return job.job_id; }
+inline std::uint32_t job_id(const slurm_job_info_t& job) {
+    return job.job_id;
+}
 #endif
 #endif
 
 #if COHORT_SLURM_AT_LEAST(26, 5)
-inline void free_config(slurm_conf_t* config) { slurm_free_conf(config); }
+inline void free_config(slurm_conf_t* config) {
+    slurm_free_conf(config);
+}
 #else
-inline void free_config(slurm_conf_t* config) { slurm_free_ctl_conf(config); }
+inline void free_config(slurm_conf_t* config) {
+    slurm_free_ctl_conf(config);
+}
 #endif
 
 // update_node_msg_t.reason_uid: gone in 26.05, where slurmctld takes the caller's identity itself.
 #if COHORT_SLURM_AT_LEAST(26, 5)
 inline void set_reason_uid(update_node_msg_t&, std::uint32_t) {}
 #else
-inline void set_reason_uid(update_node_msg_t& message, std::uint32_t uid) { message.reason_uid = uid; }
+inline void set_reason_uid(update_node_msg_t& message, std::uint32_t uid) {
+    message.reason_uid = uid;
+}
 #endif
 
 // Does this process control the cluster now (true where it cannot be told)?

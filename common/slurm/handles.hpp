@@ -18,7 +18,8 @@ struct Freer {
 };
 
 using NodeMessage = std::unique_ptr<node_info_msg_t, Freer<slurm_free_node_info_msg>>;
-using PartitionMessage = std::unique_ptr<partition_info_msg_t, Freer<slurm_free_partition_info_msg>>;
+using PartitionMessage =
+    std::unique_ptr<partition_info_msg_t, Freer<slurm_free_partition_info_msg>>;
 using JobMessage = std::unique_ptr<job_info_msg_t, Freer<slurm_free_job_info_msg>>;
 using ConfigMessage = std::unique_ptr<slurm_conf_t, Freer<compat::free_config>>;
 using AssociationMessage =
@@ -27,6 +28,8 @@ using ReservationMessage =
     std::unique_ptr<reserve_info_msg_t, Freer<slurm_free_reservation_info_msg>>;
 
 // Empty for a null pointer: any of Slurm's strings may be one.
-inline std::string text(const char* s) { return s ? s : ""; }
+inline std::string text(const char* s) {
+    return s ? s : "";
+}
 
 }  // namespace cohort::slurm

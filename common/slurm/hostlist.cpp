@@ -12,8 +12,7 @@ namespace {
 
 class HostlistHandle {
   public:
-    explicit HostlistHandle(const char* expression)
-        : list_(slurm_hostlist_create(expression)) {}
+    explicit HostlistHandle(const char* expression) : list_(slurm_hostlist_create(expression)) {}
     HostlistHandle(const HostlistHandle&) = delete;
     HostlistHandle& operator=(const HostlistHandle&) = delete;
     ~HostlistHandle() {

@@ -51,7 +51,9 @@ class JobUpdate {
 
 }  // namespace
 
-Status hold_job(const std::string& job) { return JobUpdate(job).priority(0).send(); }
+Status hold_job(const std::string& job) {
+    return JobUpdate(job).priority(0).send();
+}
 
 Status release_job(const std::string& job, std::uint32_t priority) {
     // Slurm takes INFINITE as "compute it anew"; an explicit one must come after the release.
@@ -67,8 +69,8 @@ Status cancel_job(std::uint32_t job_id) {
     if (compat::kill_job(job_id) == SLURM_SUCCESS) return {};
     const int error = errno;
     if (error == ESLURM_ALREADY_DONE || error == ESLURM_INVALID_JOB_ID) return {};
-    return fail(Errc::failed,
-                fmt::format("slurmctld refused to cancel job {}: {}", job_id, slurm_strerror(error)));
+    return fail(Errc::failed, fmt::format("slurmctld refused to cancel job {}: {}", job_id,
+                                          slurm_strerror(error)));
 }
 
 }  // namespace cohort::slurm

@@ -15,19 +15,32 @@ tl::unexpected<Error> rpc_failure(std::string_view what, int error) {
     const Errc code = error == ESLURM_INVALID_NODE_NAME || error == ESLURM_INVALID_JOB_ID
                           ? Errc::not_found
                           : Errc::unreachable;
-    return fail(code, fmt::format("cannot read {} from slurmctld: {}", what, slurm_strerror(error)));
+    return fail(code,
+                fmt::format("cannot read {} from slurmctld: {}", what, slurm_strerror(error)));
 }
 
 NodeState state_of(std::uint32_t raw) {
     NodeState s;
     switch (raw & NODE_STATE_BASE) {
         case NODE_STATE_DOWN:
-        case NODE_STATE_ERROR: s.base = NodeState::Base::down; break;
-        case NODE_STATE_IDLE: s.base = NodeState::Base::idle; break;
-        case NODE_STATE_ALLOCATED: s.base = NodeState::Base::allocated; break;
-        case NODE_STATE_MIXED: s.base = NodeState::Base::mixed; break;
-        case NODE_STATE_FUTURE: s.base = NodeState::Base::future; break;
-        default: s.base = NodeState::Base::unknown; break;
+        case NODE_STATE_ERROR:
+            s.base = NodeState::Base::down;
+            break;
+        case NODE_STATE_IDLE:
+            s.base = NodeState::Base::idle;
+            break;
+        case NODE_STATE_ALLOCATED:
+            s.base = NodeState::Base::allocated;
+            break;
+        case NODE_STATE_MIXED:
+            s.base = NodeState::Base::mixed;
+            break;
+        case NODE_STATE_FUTURE:
+            s.base = NodeState::Base::future;
+            break;
+        default:
+            s.base = NodeState::Base::unknown;
+            break;
     }
     s.drain = raw & NODE_STATE_DRAIN;
     s.fail = raw & NODE_STATE_FAIL;
@@ -134,7 +147,9 @@ std::vector<Job> convert(const job_info_msg_t& message) {
 
 }  // namespace
 
-void initialise_library() { slurm_init(nullptr); }
+void initialise_library() {
+    slurm_init(nullptr);
+}
 
 Result<std::vector<Node>> load_nodes() {
     node_info_msg_t* raw = nullptr;

@@ -58,12 +58,13 @@ class Update {
             // 26.05 can refuse the first call of a process; a controller at its start is not ready.
             if (error != ESLURM_NODES_BUSY && error != ESLURM_IN_STANDBY_MODE &&
                 error != SLURM_COMMUNICATIONS_CONNECTION_ERROR &&
-                error != SLURM_COMMUNICATIONS_RECEIVE_ERROR && error != SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT)
+                error != SLURM_COMMUNICATIONS_RECEIVE_ERROR &&
+                error != SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT)
                 break;
             std::this_thread::sleep_for(pause_between);
         }
-        return fail(Errc::failed,
-                    fmt::format("slurmctld refused to update {}: {}", nodes_, slurm_strerror(error)));
+        return fail(Errc::failed, fmt::format("slurmctld refused to update {}: {}", nodes_,
+                                              slurm_strerror(error)));
     }
 
   private:
@@ -72,11 +73,14 @@ class Update {
 };
 
 std::string our_reason(std::string_view reason) {
-    const std::string_view bare = is_our_reason(reason) ? reason.substr(reason_prefix.size()) : reason;
+    const std::string_view bare =
+        is_our_reason(reason) ? reason.substr(reason_prefix.size()) : reason;
     return std::string(reason_prefix) + text::one_line(bare, max_reason_bytes);
 }
 
-bool out_of_service(const NodeState& s) { return s.drain || s.fail; }
+bool out_of_service(const NodeState& s) {
+    return s.drain || s.fail;
+}
 
 Status keep_reason(const std::string& node, const std::string& reason) {
     return edit_record(node, [&](NodeRecord& record) { record.out_reason = reason; });
@@ -93,8 +97,10 @@ Status take_out(const std::string& node, std::string_view reason) {
         return keep_reason(node, full);
     }
     // An administrator's drain keeps its reason: FAIL and DOWN are added without one.
-    const bool foreign = before->state.drain && !before->reason.empty() && !before->has_our_reason();
-    for (const std::uint32_t state : {std::uint32_t{NODE_STATE_FAIL}, std::uint32_t{NODE_STATE_DOWN}}) {
+    const bool foreign =
+        before->state.drain && !before->reason.empty() && !before->has_our_reason();
+    for (const std::uint32_t state :
+         {std::uint32_t{NODE_STATE_FAIL}, std::uint32_t{NODE_STATE_DOWN}}) {
         Update update(node);
         update.state(state).reason(foreign ? before->reason : full);
         if (auto sent = update.send(); !sent) return sent;
@@ -116,9 +122,8 @@ Status give_back(const std::string& node) {
     if (!before->has_our_reason() && !lost_reason) {
         if (!out_of_service(before->state) && before->record.out_reason.empty()) return {};
         if (out_of_service(before->state) || !before->reason.empty())
-            return fail(Errc::denied,
-                        fmt::format("{} is {} for '{}', which is not ours to lift", node,
-                                    before->state.text(), before->reason));
+            return fail(Errc::denied, fmt::format("{} is {} for '{}', which is not ours to lift",
+                                                  node, before->state.text(), before->reason));
     }
     if (out_of_service(before->state) || before->state.base == NodeState::Base::down) {
         Update update(node);
@@ -142,9 +147,10 @@ Status edit_record(const std::string& node, const std::function<void(NodeRecord&
         auto before = load_node(node);
         if (!before) return tl::unexpected(before.error());
         if (!before->extra_is_ours)
-            return fail(Errc::invalid, fmt::format("{}: Extra is not a JSON object, it is used for "
-                                                   "something else: empty it to let us label the node",
-                                                   node));
+            return fail(Errc::invalid,
+                        fmt::format("{}: Extra is not a JSON object, it is used for "
+                                    "something else: empty it to let us label the node",
+                                    node));
         NodeRecord wanted = before->record;
         edit(wanted);
         const std::string features = merge_features(before->features, wanted.revision);
@@ -156,9 +162,10 @@ Status edit_record(const std::string& node, const std::function<void(NodeRecord&
         if (features != before->features || features != before->active_features)
             update.features(features);
         if (auto sent = update.send(); !sent) return sent;
+        // Read back late enough to see a writer that had read before us and wrote after us.
+        std::this_thread::sleep_for(pause_between);
         auto after = load_node(node);
         if (after && after->extra == *extra) return {};
-        std::this_thread::sleep_for(pause_between);
     }
     return fail(Errc::busy, fmt::format("{}: its Extra is being changed by others", node));
 }

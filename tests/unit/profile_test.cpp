@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include <csignal>
 #include <sys/wait.h>
+#include <csignal>
 
 #include "common/profile_names.hpp"
 #include "common/profile_store.hpp"
@@ -52,25 +52,22 @@ const std::vector<Corruption>& corruptions() {
              if (::lchown((d.path + "/vars").c_str(), 4242, 4242) != 0) std::abort();
          },
          "vars belongs to uid 4242"},
-        {"a file that others may write",
-         [](D d) { ::chmod((d.path + "/vars").c_str(), 0666); }, "vars has mode 0666"},
+        {"a file that others may write", [](D d) { ::chmod((d.path + "/vars").c_str(), 0666); },
+         "vars has mode 0666"},
         {"a symbolic link",
          [](D d) {
              std::filesystem::rename(d.path + "/mode", d.path + "/../mode");
              std::filesystem::create_symlink("../mode", d.path + "/mode");
          },
          "mode is a symbolic link"},
-        {"a huge file",
-         [](D d) { unit::overwrite(d, "vars", std::string(70000, 'A')); },
+        {"a huge file", [](D d) { unit::overwrite(d, "vars", std::string(70000, 'A')); },
          "vars is larger than 65536 bytes"},
-        {"a NUL byte",
-         [](D d) { unit::overwrite(d, "vars", std::string("A=b\0c\n", 6)); }, "vars contains a NUL"},
-        {"carriage returns",
-         [](D d) { unit::overwrite(d, "mode", "run\r\n"); }, "mode has carriage returns"},
+        {"a NUL byte", [](D d) { unit::overwrite(d, "vars", std::string("A=b\0c\n", 6)); },
+         "vars contains a NUL"},
+        {"carriage returns", [](D d) { unit::overwrite(d, "mode", "run\r\n"); },
+         "mode has carriage returns"},
         {"a value of two lines",
-         [](D d) {
-             write_sealed_by_hand(d, [](ProfileFiles& f) { f["mode"] = "run\nrun\n"; });
-         },
+         [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["mode"] = "run\nrun\n"; }); },
          "mode has more than one line"},
         {"another schema",
          [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["schema"] = "2\n"; }); },
@@ -96,10 +93,10 @@ const std::vector<Corruption>& corruptions() {
          },
          "revision is cut short"},
         {"an empty seal", [](D d) { unit::overwrite(d, "revision", ""); }, "revision is empty"},
-        {"a file that does not belong there",
-         [](D d) { unit::overwrite(d, "extra", "x\n"); }, "extra does not belong into a profile"},
-        {"a directory that others may write",
-         [](D d) { ::chmod(d.path.c_str(), 0777); }, "the directory has mode 0777"},
+        {"a file that does not belong there", [](D d) { unit::overwrite(d, "extra", "x\n"); },
+         "extra does not belong into a profile"},
+        {"a directory that others may write", [](D d) { ::chmod(d.path.c_str(), 0777); },
+         "the directory has mode 0777"},
         {"a directory of somebody else",
          [](D d) {
              if (::chown(d.path.c_str(), 4242, 4242) != 0) std::abort();
@@ -114,27 +111,44 @@ const std::vector<Corruption>& corruptions() {
         {"a second hard link",
          [](D d) { std::filesystem::create_hard_link(d.path + "/vars", d.path + "/../vars"); },
          "vars has a second name"},
-        {"a FIFO", [](D d) { ::unlink((d.path + "/vars").c_str()); ::mkfifo((d.path + "/vars").c_str(), 0444); },
+        {"a FIFO",
+         [](D d) {
+             ::unlink((d.path + "/vars").c_str());
+             ::mkfifo((d.path + "/vars").c_str(), 0444);
+         },
          "vars is not a regular file"},
         {"no newline at the end", [](D d) { unit::overwrite(d, "mode", "run"); },
          "mode does not end with a newline"},
         {"a PATH entry outside of the environment",
-         [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["path"] = "/flox/envious/bin\n"; }); },
+         [](D d) {
+             write_sealed_by_hand(d, [](ProfileFiles& f) { f["path"] = "/flox/envious/bin\n"; });
+         },
          "outside of the environment"},
         {"an empty PATH entry",
-         [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["path"] = "/flox/env/bin\n\n"; }); },
+         [](D d) {
+             write_sealed_by_hand(d, [](ProfileFiles& f) { f["path"] = "/flox/env/bin\n\n"; });
+         },
          "not a plain absolute path: ''"},
         {"a reserved variable",
-         [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["vars"] += "LD_PRELOAD=/x\n"; }); },
+         [](D d) {
+             write_sealed_by_hand(d, [](ProfileFiles& f) { f["vars"] += "LD_PRELOAD=/x\n"; });
+         },
          "vars has LD_PRELOAD, a reserved name"},
         {"a variable that the settings do not allow",
          [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["vars"] += "OTHER=1\n"; }); },
          "vars has not the variables of env_exports"},
         {"an environment that the settings do not name",
-         [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["env-ref"] = "flox/other:2\n"; }); },
+         [](D d) {
+             write_sealed_by_hand(d, [](ProfileFiles& f) { f["env-ref"] = "flox/other:2\n"; });
+         },
          "env-ref is 'flox/other:2'"},
         {"settings that are not canonical",
-         [](D d) { write_sealed_by_hand(d, [](ProfileFiles& f) { f["settings"] += "x"; f["settings"] += "\n"; }); },
+         [](D d) {
+             write_sealed_by_hand(d, [](ProfileFiles& f) {
+                 f["settings"] += "x";
+                 f["settings"] += "\n";
+             });
+         },
          "not a canonical text"},
     };
     return all;
@@ -147,16 +161,17 @@ std::vector<unit::Rule> corruption_rules() {
             std::printf("SKIP: %s (only root can give files away)\n", corruption.words);
             continue;
         }
-        rules.push_back({fmt::format("refused, with its own sentence: {}", corruption.words), [&corruption] {
-             const Scratch scratch;
-             const auto where = scratch.profile();
-             unit::expect(write_profile(unit::sample_profile(), where).has_value(), "written");
-             corruption.damage(where);
-             const auto read = read_profile(where);
-             unit::expect(!read.has_value(), "refused");
-             unit::expect_contains(read.error().message, where.path + ": ");
-             unit::expect_contains(read.error().message, corruption.sentence);
-         }});
+        rules.push_back(
+            {fmt::format("refused, with its own sentence: {}", corruption.words), [&corruption] {
+                 const Scratch scratch;
+                 const auto where = scratch.profile();
+                 unit::expect(write_profile(unit::sample_profile(), where).has_value(), "written");
+                 corruption.damage(where);
+                 const auto read = read_profile(where);
+                 unit::expect(!read.has_value(), "refused");
+                 unit::expect_contains(read.error().message, where.path + ": ");
+                 unit::expect_contains(read.error().message, corruption.sentence);
+             }});
     }
     return rules;
 }
@@ -218,7 +233,8 @@ std::vector<unit::Rule> other_rules() {
         {"what was written is read back, with its revision",
          [] {
              const Scratch scratch;
-             unit::expect_equal(write_profile(unit::sample_profile(), scratch.profile()).value_or(false), true);
+             unit::expect_equal(
+                 write_profile(unit::sample_profile(), scratch.profile()).value_or(false), true);
              const auto read = read_profile(scratch.profile());
              unit::expect(read.has_value(), read ? "" : read.error().message);
              unit::expect(*read == unit::sample_profile(), "equal");
@@ -228,8 +244,10 @@ std::vector<unit::Rule> other_rules() {
          [] {
              const Scratch scratch;
              (void)write_profile(unit::sample_profile(), scratch.profile());
-             unit::expect_equal(write_profile(unit::sample_profile(), scratch.profile()).value_or(true), false);
-             unit::expect_equal(write_profile(other_profile(), scratch.profile()).value_or(false), true);
+             unit::expect_equal(
+                 write_profile(unit::sample_profile(), scratch.profile()).value_or(true), false);
+             unit::expect_equal(write_profile(other_profile(), scratch.profile()).value_or(false),
+                                true);
          }},
         {"a plain VM has a revision, no PATH and no variables",
          [] {
@@ -248,12 +266,14 @@ std::vector<unit::Rule> other_rules() {
              for (const auto& corruption : corruptions())
                  unit::expect(sentences.insert(corruption.sentence).second, corruption.words);
          }},
-        {"kill -9 at every step of a first write leaves what is refused", [] { killed_everywhere(false); }},
+        {"kill -9 at every step of a first write leaves what is refused",
+         [] { killed_everywhere(false); }},
         {"kill -9 at every step of a rewrite leaves the old one or what is refused",
          [] { killed_everywhere(true); }},
         {"a rewrite during a read is noticed at every step of it",
          [] {
-             const char* const moments[] = {"read schema", "read path", "read vars", "compare revision"};
+             const char* const moments[] = {"read schema", "read path", "read vars",
+                                            "compare revision"};
              for (const std::string moment : moments) {
                  const Scratch scratch;
                  const auto where = scratch.profile();
@@ -269,11 +289,17 @@ std::vector<unit::Rule> other_rules() {
              const std::pair<const char*, std::function<void(Profile&)>> bad[] = {
                  {"more than one line", [](Profile& p) { p.vars[0].second = "a\nb"; }},
                  {"NUL byte", [](Profile& p) { p.vars[0].second = std::string("a\0b", 3); }},
-                 {"carriage return", [](Profile& p) { p.env_path = "/flox/env\r"; p.path.clear(); }},
-                 {"larger than 65536", [](Profile& p) { p.vars[0].second = std::string(66000, 'x'); }},
+                 {"carriage return",
+                  [](Profile& p) {
+                      p.env_path = "/flox/env\r";
+                      p.path.clear();
+                  }},
+                 {"larger than 65536",
+                  [](Profile& p) { p.vars[0].second = std::string(66000, 'x'); }},
                  {"env_exports", [](Profile& p) { p.vars.emplace_back("NOT_ALLOWED", "1"); }},
                  {"settings say", [](Profile& p) { p.env_ref = "flox/echoip"; }},
-                 {"outside of the environment", [](Profile& p) { p.path.emplace_back("/usr/bin"); }},
+                 {"outside of the environment",
+                  [](Profile& p) { p.path.emplace_back("/usr/bin"); }},
                  {"twice", [](Profile& p) { p.path.push_back(p.path[0]); }},
              };
              for (const auto& [words, change] : bad) {
@@ -282,7 +308,8 @@ std::vector<unit::Rule> other_rules() {
                  change(profile);
                  const auto written = write_profile(profile, scratch.profile());
                  unit::expect(!written.has_value(), words);
-                 unit::expect(!std::filesystem::exists(scratch.profile().path), "nothing was written");
+                 unit::expect(!std::filesystem::exists(scratch.profile().path),
+                              "nothing was written");
              }
          }},
         {"a value of 6 kB with = and UTF-8 is kept whole",
@@ -291,8 +318,9 @@ std::vector<unit::Rule> other_rules() {
              profile.vars[0].second = std::string(6000, 'x') + " = é\t'\"$(x)`";
              const Scratch scratch;
              (void)write_profile(profile, scratch.profile());
-             unit::expect_equal(read_profile(scratch.profile()).value_or(Profile{}).vars.at(0).second,
-                                profile.vars[0].second);
+             unit::expect_equal(
+                 read_profile(scratch.profile()).value_or(Profile{}).vars.at(0).second,
+                 profile.vars[0].second);
          }},
         {"a foreign file keeps the writer from sealing",
          [] {
@@ -310,11 +338,29 @@ std::vector<unit::Rule> other_rules() {
                  unit::expect(is_variable_name(good) && !is_reserved_variable(good), good);
              for (const char* bad : {"", "1A", "A-B", "A B", "A=B", "A\n", "é"})
                  unit::expect(!is_variable_name(bad), bad);
-             unit::expect(is_variable_name(std::string(128, 'A')) && !is_variable_name(std::string(129, 'A')), "length");
-             for (const char* reserved :
-                  {"PATH", "LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV", "IFS", "HOME", "USER", "SHELL", "PWD",
-                   "SLURM_JOB_ID", "SPANK_X", "PMIX_RANK", "PMI_FD", "_FLOX_ACTIVE", "FLOX_ENV_DIRS",
-                   "FLOX_FLOXHUB_TOKEN", "OS_PASSWORD", "KUBERNETES_SERVICE_HOST", "my_secret_key"})
+             unit::expect(is_variable_name(std::string(128, 'A')) &&
+                              !is_variable_name(std::string(129, 'A')),
+                          "length");
+             for (const char* reserved : {"PATH",
+                                          "LD_PRELOAD",
+                                          "LD_AUDIT",
+                                          "BASH_ENV",
+                                          "ENV",
+                                          "IFS",
+                                          "HOME",
+                                          "USER",
+                                          "SHELL",
+                                          "PWD",
+                                          "SLURM_JOB_ID",
+                                          "SPANK_X",
+                                          "PMIX_RANK",
+                                          "PMI_FD",
+                                          "_FLOX_ACTIVE",
+                                          "FLOX_ENV_DIRS",
+                                          "FLOX_FLOXHUB_TOKEN",
+                                          "OS_PASSWORD",
+                                          "KUBERNETES_SERVICE_HOST",
+                                          "my_secret_key"})
                  unit::expect(is_reserved_variable(reserved), reserved);
          }},
     };

@@ -23,73 +23,83 @@ std::string error_of(const std::string& text) {
 
 int main() {
     using namespace std::chrono_literals;
-    return unit::run("settings", {
-        {"an empty file gives the defaults",
-         [] {
-             const auto s = site("");
-             unit::expect_equal(s.max_concurrent, 10U);
-             unit::expect_equal(s.max_pending_rebuilds, 20U);
-             unit::expect_equal(s.rebuild_job_user, std::string("root"));
-             unit::expect(s.mixed_revision == cohort::MixedRevision::confine, "confine");
-             unit::expect(s.rebuild_time == 30min && s.stale_after == 30s && s.refresh == 2s, "times");
-             unit::expect_equal(s.max_unavailable.of(64), 6U);
-         }},
-        {"comments, blanks and letter case do not matter",
-         [] { unit::expect_equal(site("# x\n\n  maxconcurrent = 3 # y\n").max_concurrent, 3U); }},
-        {"an unknown key names file, line and the nearest key",
-         [] {
-             const auto e = error_of("\nMaxConcurent=3\n");
-             unit::expect_contains(e, "cohort.conf, line 2");
-             unit::expect_contains(e, "did you mean MaxConcurrent?");
-         }},
-        {"a key far from all is just unknown",
-         [] { unit::expect_contains(error_of("Zebra=1"), "unknown key Zebra"); }},
-        {"a bad value says what is expected",
-         [] {
-             unit::expect_contains(error_of("MaxConcurrent=0"), "from 1 to 10000");
-             unit::expect_contains(error_of("Unlock=maybe"), "yes or no");
-             unit::expect_contains(error_of("MixedRevision=mix"), "confine, block, hold, off");
-             unit::expect_contains(error_of("StateDir=here"), "absolute path");
-         }},
-        {"a line without = is refused", [] { unit::expect_contains(error_of("Unlock yes"), "Key=Value"); }},
-        {"a key set twice is refused",
-         [] { unit::expect_contains(error_of("Unlock=yes\nUnlock=no"), "set twice"); }},
-        {"durations have units",
-         [] {
-             unit::expect(site("RebuildTime=45min").rebuild_time == 45min, "min");
-             unit::expect(site("VerifyWait=90").verify_wait == 90s, "bare seconds");
-             unit::expect(site("Refresh=200ms").refresh == 200ms, "ms");
-         }},
-        {"an amount is a number or a percentage, at least one node",
-         [] {
-             unit::expect_equal(site("MaxUnavailable=25%").max_unavailable.of(16), 4U);
-             unit::expect_equal(site("MaxUnavailable=10%").max_unavailable.of(3), 1U);
-             unit::expect_equal(site("MaxUnavailable=7").max_unavailable.of(3), 7U);
-             unit::expect_contains(error_of("MaxUnavailable=101%"), "0% to 100%");
-         }},
-        {"a cohort inherits the site's values and overrides some, wherever its line stands",
-         [] {
-             auto read = parse_configuration(
-                 "Cohort=gpu Nodes=g[1-4] MixedRevision=block\nFailureBudget=7\n", "c");
-             unit::expect(read.has_value(), "parses");
-             unit::expect_equal(read->cohorts.size(), 1U);
-             unit::expect(read->cohorts[0].settings.mixed_revision == cohort::MixedRevision::block,
-                          "own");
-             unit::expect_equal(read->cohorts[0].settings.failure_budget, 7U);
-             unit::expect(read->site.mixed_revision == cohort::MixedRevision::confine, "site kept");
-         }},
-        {"a cohort needs a name and nodes, once",
-         [] {
-             unit::expect_contains(error_of("Cohort=a"), "needs Nodes");
-             unit::expect_contains(error_of("Cohort= Nodes=n1"), "needs a name");
-             unit::expect_contains(error_of("Cohort=a Nodes=n1\nCohort=a Nodes=n2"), "twice");
-         }},
-        {"a site-wide key is refused on a cohort line",
-         [] { unit::expect_contains(error_of("Cohort=a Nodes=n1 StateDir=/x"), "whole site"); }},
-        {"the state folder lies beside Slurm's own",
-         [] {
-             unit::expect_equal(cohort::default_state_dir("/var/lib/slurm/ctld/"),
-                                std::string("/var/lib/slurm/ctld-cohort"));
-         }},
-    });
+    return unit::run(
+        "settings",
+        {
+            {"an empty file gives the defaults",
+             [] {
+                 const auto s = site("");
+                 unit::expect_equal(s.max_concurrent, 10U);
+                 unit::expect_equal(s.max_pending_rebuilds, 20U);
+                 unit::expect_equal(s.rebuild_job_user, std::string("root"));
+                 unit::expect(s.mixed_revision == cohort::MixedRevision::confine, "confine");
+                 unit::expect(s.rebuild_time == 30min && s.stale_after == 30s && s.refresh == 2s,
+                              "times");
+                 unit::expect_equal(s.max_unavailable.of(64), 6U);
+             }},
+            {"comments, blanks and letter case do not matter",
+             [] {
+                 unit::expect_equal(site("# x\n\n  maxconcurrent = 3 # y\n").max_concurrent, 3U);
+             }},
+            {"an unknown key names file, line and the nearest key",
+             [] {
+                 const auto e = error_of("\nMaxConcurent=3\n");
+                 unit::expect_contains(e, "cohort.conf, line 2");
+                 unit::expect_contains(e, "did you mean MaxConcurrent?");
+             }},
+            {"a key far from all is just unknown",
+             [] { unit::expect_contains(error_of("Zebra=1"), "unknown key Zebra"); }},
+            {"a bad value says what is expected",
+             [] {
+                 unit::expect_contains(error_of("MaxConcurrent=0"), "from 1 to 10000");
+                 unit::expect_contains(error_of("Unlock=maybe"), "yes or no");
+                 unit::expect_contains(error_of("MixedRevision=mix"), "confine, block, hold, off");
+                 unit::expect_contains(error_of("StateDir=here"), "absolute path");
+             }},
+            {"a line without = is refused",
+             [] { unit::expect_contains(error_of("Unlock yes"), "Key=Value"); }},
+            {"a key set twice is refused",
+             [] { unit::expect_contains(error_of("Unlock=yes\nUnlock=no"), "set twice"); }},
+            {"durations have units",
+             [] {
+                 unit::expect(site("RebuildTime=45min").rebuild_time == 45min, "min");
+                 unit::expect(site("VerifyWait=90").verify_wait == 90s, "bare seconds");
+                 unit::expect(site("Refresh=200ms").refresh == 200ms, "ms");
+             }},
+            {"an amount is a number or a percentage, at least one node",
+             [] {
+                 unit::expect_equal(site("MaxUnavailable=25%").max_unavailable.of(16), 4U);
+                 unit::expect_equal(site("MaxUnavailable=10%").max_unavailable.of(3), 1U);
+                 unit::expect_equal(site("MaxUnavailable=7").max_unavailable.of(3), 7U);
+                 unit::expect_contains(error_of("MaxUnavailable=101%"), "0% to 100%");
+             }},
+            {"a cohort inherits the site's values and overrides some, wherever its line stands",
+             [] {
+                 auto read = parse_configuration(
+                     "Cohort=gpu Nodes=g[1-4] MixedRevision=block\nFailureBudget=7\n", "c");
+                 unit::expect(read.has_value(), "parses");
+                 unit::expect_equal(read->cohorts.size(), 1U);
+                 unit::expect(
+                     read->cohorts[0].settings.mixed_revision == cohort::MixedRevision::block,
+                     "own");
+                 unit::expect_equal(read->cohorts[0].settings.failure_budget, 7U);
+                 unit::expect(read->site.mixed_revision == cohort::MixedRevision::confine,
+                              "site kept");
+             }},
+            {"a cohort needs a name and nodes, once",
+             [] {
+                 unit::expect_contains(error_of("Cohort=a"), "needs Nodes");
+                 unit::expect_contains(error_of("Cohort= Nodes=n1"), "needs a name");
+                 unit::expect_contains(error_of("Cohort=a Nodes=n1\nCohort=a Nodes=n2"), "twice");
+             }},
+            {"a site-wide key is refused on a cohort line",
+             [] {
+                 unit::expect_contains(error_of("Cohort=a Nodes=n1 StateDir=/x"), "whole site");
+             }},
+            {"the state folder lies beside Slurm's own",
+             [] {
+                 unit::expect_equal(cohort::default_state_dir("/var/lib/slurm/ctld/"),
+                                    std::string("/var/lib/slurm/ctld-cohort"));
+             }},
+        });
 }

@@ -46,9 +46,13 @@ inline void expect_contains(const std::string& text, const std::string& piece,
         ck_abort_msg("%s:%d: '%s' is not in: %s", file, line, piece.c_str(), text.c_str());
 }
 
-inline void run_rule(int index) { rules()[static_cast<std::size_t>(index)].show(); }
+inline void run_rule(int index) {
+    rules()[static_cast<std::size_t>(index)].show();
+}
 
-START_TEST(one_rule) { run_rule(_i); }
+START_TEST(one_rule) {
+    run_rule(_i);
+}
 END_TEST
 
 // Runs all rules (each in its own process) and returns main()'s exit code.

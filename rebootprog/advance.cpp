@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rebootprog/advance.hpp"
+
+#include <fmt/format.h>
+
+#include "common/log.hpp"
+#include "common/slurm/load.hpp"
+#include "common/slurm/node_writer.hpp"
+#include "rebootprog/advance_decide.hpp"
+#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/breaker.hpp"
+#include "rebootprog/engine.hpp"
+
+namespace cohort {
+namespace {
+
+using Kind = AdvanceAct::Kind;
+constexpr std::chrono::seconds patience_of_one_call{5};
+
+Result<Observation> observe(const Site& site, const Journal& journal) {
+    Observation seen;
+    auto nodes = slurm::load_nodes();
+    if (!nodes) return tl::unexpected(nodes.error());
+    auto jobs = slurm::load_jobs();
+    if (!jobs) return tl::unexpected(jobs.error());
+    auto latest = journal.latest_attempts();
+    if (!latest) return tl::unexpected(latest.error());
+    seen.nodes = std::move(*nodes);
+    seen.jobs = std::move(*jobs);
+    seen.latest = std::move(*latest);
+    seen.breaker_open = read_breaker(site.state_dir).has_value();
+    seen.max_concurrent = site.settings().max_concurrent;
+    seen.max_pending =
+        pending_limit(site.settings().max_pending_rebuilds, site.slurm.scheduler_parameters);
+    return seen;
+}
+
+class Step {
+  public:
+    Step(const Site& site, Journal& journal) : site_(site), journal_(journal) {}
+
+    // The breaker closes when the cloud answers a probe.
+    void probe() {
+        const auto breaker = read_breaker(site_.state_dir);
+        if (!breaker) return;
+        auto* nova = backend();
+        if (!nova) return;
+        if (auto answered = nova->probe(); !answered) {
+            log::warning("the cloud is still out of reach: {}", answered.error().message);
+            return;
+        }
+        if (auto closed = close_breaker(site_.state_dir); !closed) {
+            log::error("{}", closed.error().message);
+            return;
+        }
+        tell("", fmt::format("the cloud answers again: the breaker is closed (it was open for: {})",
+                             breaker->reason));
+    }
+
+    void act(const AdvanceAct& act) {
+        if (auto done = perform(act); !done) {
+            ++failures;
+            log::error("{}: {}", act.node, done.error().message);
+        }
+    }
+
+    int acts = 0;
+    int failures = 0;
+
+  private:
+    Status perform(const AdvanceAct& act) {
+        switch (act.kind) {
+            case Kind::adopt:
+                return adopt(act);
+            case Kind::write_result:
+                return write_result(act);
+            case Kind::take_out_again:
+                tell(act.node, "is taken out of service again: " + act.reason);
+                return slurm::take_out(act.node, act.reason);
+            case Kind::clear_reason:
+                tell(act.node, "was resumed by an administrator: our note is removed");
+                return slurm::edit_record(act.node,
+                                          [](NodeRecord& record) { record.out_reason.clear(); });
+            case Kind::give_back:
+                tell(act.node, "is given back: it was untouched and the cloud answers again");
+                return slurm::give_back(act.node);
+            case Kind::release_job:
+                tell(act.node, fmt::format("rebuild job {} is released", act.job->job.id_text));
+                return release_rebuild_job(*act.job);
+        }
+        return {};
+    }
+
+    // Only when nobody works on it: its process holds the node's lock.
+    Status adopt(const AdvanceAct& act) {
+        auto lock = lock_node(site_, act.node);
+        if (!lock) return {};
+        auto* nova = backend();
+        if (!nova) return {};
+        const AttemptContext context{.settings = site_.settings(),
+                                     .state_dir = site_.state_dir,
+                                     .backend = *nova,
+                                     .desk = desk_,
+                                     .journal = journal_,
+                                     .deadline = AttemptContext::Clock::now(),
+                                     .cloud_failed = {},
+                                     .cloud_answered = {}};
+        const Outcome outcome = adopt_attempt(context, *act.attempt);
+        if (outcome != Outcome::open)
+            tell(act.node,
+                 fmt::format("an attempt that was left behind ended: {}", name_of(outcome)));
+        return {};
+    }
+
+    Status write_result(const AdvanceAct& act) {
+        const Attempt& attempt = *act.attempt;
+        return slurm::edit_record(act.node, [&](NodeRecord& record) {
+            if (!record.want || record.want->at != attempt.posted) return;
+            record.want->result = attempt.outcome == Outcome::ok
+                                      ? std::string(result_ok)
+                                      : fmt::format("{}: {}", result_failed, attempt.reason);
+        });
+    }
+
+    NovaBackend* backend() {
+        if (!backend_) {
+            auto opened = open_nova(site_.settings(), site_.state_dir, patience_of_one_call);
+            if (!opened) {
+                log::warning("{}", opened.error().message);
+                return nullptr;
+            }
+            backend_ = std::move(*opened);
+        }
+        return backend_.get();
+    }
+
+    void tell(const std::string& node, const std::string& text) {
+        ++acts;
+        log::info("{}{}", node.empty() ? "" : node + " ", text);
+        if (auto kept = journal_.note(node, "advance", text); !kept)
+            log::warning("{}", kept.error().message);
+    }
+
+    const Site& site_;
+    Journal& journal_;
+    SlurmDesk desk_;
+    std::unique_ptr<NovaBackend> backend_;
+};
+
+}  // namespace
+
+int advance(const Site& site, bool verbose) {
+    auto lock = try_lock_file(site.state_dir + "/advance.lock");
+    if (!lock) {
+        log::error("{}", lock.error().code == Errc::busy ? "another advance is at work: try again"
+                                                         : lock.error().message);
+        return exit_code_of(lock.error().code);
+    }
+    auto journal = Journal::open(site.state_dir);
+    if (!journal) {
+        log::error("{}", journal.error().message);
+        return exit_code::usage;
+    }
+    Step step(site, *journal);
+    step.probe();
+    auto seen = observe(site, *journal);
+    if (!seen) {
+        log::error("{}", seen.error().message);
+        return exit_code_of(seen.error().code);
+    }
+    for (const auto& act : decide_advance(*seen)) step.act(act);
+    if (verbose && step.acts == 0) log::info("nothing to do");
+    return step.failures == 0 ? exit_code::ok : exit_code::some_failed;
+}
+
+}  // namespace cohort

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rebootprog/advance_decide.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "common/text.hpp"
+
+namespace cohort {
+namespace {
+
+using Kind = AdvanceAct::Kind;
+
+// Slurm's defaults [22.05, 24.11, 26.05].
+constexpr std::uint32_t default_queue_depth = 100;
+constexpr std::uint32_t default_backfill_depth = 500;
+
+std::uint32_t parameter(const std::string& parameters, std::string_view name,
+                        std::uint32_t otherwise) {
+    for (const auto& word : text::split(parameters, ',')) {
+        const auto equals = word.find('=');
+        if (equals == std::string::npos || word.substr(0, equals) != name) continue;
+        if (const auto n = text::to_number(word.substr(equals + 1)))
+            return static_cast<std::uint32_t>(std::min<std::uint64_t>(*n, 1000000));
+    }
+    return otherwise;
+}
+
+bool is_out(const Node& node) {
+    return node.state.fail;
+}
+
+void decide_node(const Node& node, const Attempt* attempt, bool breaker_open,
+                 std::vector<AdvanceAct>& acts) {
+    const auto& record = node.record;
+    const auto add = [&](Kind kind, std::string reason = {}) {
+        acts.push_back({kind, node.name, std::move(reason),
+                        attempt ? std::optional(*attempt) : std::nullopt, std::nullopt});
+    };
+    if (attempt && (attempt->outcome == Outcome::open || attempt->outcome == Outcome::unsure))
+        add(Kind::adopt);
+    if (attempt && record.want && record.want->pending() && record.want->at == attempt->posted &&
+        (attempt->outcome == Outcome::ok || attempt->outcome == Outcome::failed))
+        add(Kind::write_result);
+    if (is_out(node) && node.reason.empty() && !record.out_reason.empty())
+        add(Kind::take_out_again, record.out_reason);
+    else if (is_out(node) && node.has_our_reason() && node.state.base != NodeState::Base::down)
+        add(Kind::take_out_again, node.reason);
+    if (!record.out_reason.empty() && !is_out(node) && !node.state.drain && node.state.available())
+        add(Kind::clear_reason);
+    // While Slurm still waits for the reboot, a resumed node would hang in POWERING_UP.
+    if (attempt && attempt->outcome == Outcome::untouched && !breaker_open && is_out(node) &&
+        node.has_our_reason() && !node.state.rebooting())
+        add(Kind::give_back, attempt->reason);
+}
+
+void decide_releases(const Observation& seen, std::vector<AdvanceAct>& acts) {
+    if (seen.breaker_open) return;
+    std::map<std::string, const Node*> nodes;
+    for (const auto& node : seen.nodes) nodes[node.name] = &node;
+    // When each node's present job ends: busy nodes that free soonest come first.
+    std::map<std::string, std::int64_t> free_at;
+    std::uint32_t pending = 0, starting = 0;
+    std::vector<MarkedJob> held;
+    const auto is_free = [&](const std::string& name) {
+        const auto found = nodes.find(name);
+        return found != nodes.end() && !found->second->state.busy();
+    };
+    for (auto& marked : marked_jobs(seen.jobs)) {
+        if (marked.held_by_us()) {
+            held.push_back(marked);
+        } else if (marked.job.pending && !marked.job.held()) {
+            ++pending;
+            if (is_free(marked.mark.node)) ++starting;
+        } else if (!marked.job.pending) {
+            ++starting;
+        }
+    }
+    for (const auto& job : seen.jobs)
+        if (job.running && !job.nodes.empty()) {
+            auto& end = free_at[job.nodes];
+            end = std::max(end, job.end_time);
+        }
+    std::stable_sort(held.begin(), held.end(), [&](const MarkedJob& a, const MarkedJob& b) {
+        const bool free_a = is_free(a.mark.node), free_b = is_free(b.mark.node);
+        if (free_a != free_b) return free_a;
+        return free_at[a.mark.node] < free_at[b.mark.node];
+    });
+    for (auto& marked : held) {
+        if (pending >= seen.max_pending) return;
+        const bool free = is_free(marked.mark.node);
+        if (free && starting >= seen.max_concurrent) continue;
+        ++pending;
+        if (free) ++starting;
+        const std::string node = marked.mark.node;
+        acts.push_back(
+            {Kind::release_job, node, marked.mark.held, std::nullopt, std::move(marked)});
+    }
+}
+
+}  // namespace
+
+std::vector<AdvanceAct> decide_advance(const Observation& seen) {
+    std::map<std::string, const Attempt*> attempts;
+    for (const auto& attempt : seen.latest) attempts[attempt.node] = &attempt;
+    std::vector<AdvanceAct> acts;
+    for (const auto& node : seen.nodes) {
+        const auto found = attempts.find(node.name);
+        decide_node(node, found == attempts.end() ? nullptr : found->second, seen.breaker_open,
+                    acts);
+    }
+    decide_releases(seen, acts);
+    return acts;
+}
+
+std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& parameters) {
+    const std::uint32_t depth =
+        std::min(parameter(parameters, "default_queue_depth", default_queue_depth),
+                 parameter(parameters, "bf_max_job_test", default_backfill_depth));
+    return std::max<std::uint32_t>(1, std::min(max_pending, depth / 4));
+}
+
+}  // namespace cohort

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What cohort-reboot needs of whatever owns the machines (nova; later a command, or plain reboots).
+//
+// Errors by Errc, on which the engine decides:
+//   unreachable  the back end as such is out of reach or refuses us; nothing was sent: retried
+//   unsure       a request may have been taken: never sent again, followed
+//   anything else  a fault of this one node
+// Implementations are thread-safe: one object serves all worker threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/result.hpp"
+#include "rebootprog/decide.hpp"
+
+namespace cohort {
+
+// What a node is to be.
+struct Target {
+    std::string node;
+    std::string server;  // id, or empty: found by the node's name
+    std::string image;   // id or unique name
+};
+
+struct ImageState {
+    std::string id;
+    std::string name;
+    std::string stamp;  // what it says of itself from inside; empty: it carries none
+    bool usable = false;
+    std::string why_not;
+};
+
+// One action of the back end on one server.
+struct ActionState {
+    std::string request;
+    bool finished = false;
+    bool succeeded = false;
+    std::string message;     // why it failed
+    std::int64_t began = 0;  // seconds since the epoch, the back end's clock
+};
+
+enum class Request { rebuild, soft_reboot, hard_reboot, start, unlock };
+
+class Backend {
+  public:
+    virtual ~Backend() = default;
+    virtual Result<ServerState> server(const Target& target) = 0;
+    virtual Result<ImageState> image(const std::string& id_or_name) = 0;
+    // Returns the request id by which the action is followed. IMAGE matters for rebuild only.
+    virtual Result<std::string> send(Request request, const std::string& server,
+                                     const std::string& image) = 0;
+    // Errc::not_found: the back end does not know the request (yet).
+    virtual Result<ActionState> action(const std::string& server, const std::string& request) = 0;
+    // The newest ACTION ("rebuild", "reboot") that began at or after SINCE (seconds since the
+    // epoch, our clock); nothing when there is none.
+    virtual Result<std::optional<ActionState>> newest_action(const std::string& server,
+                                                             const std::string& action,
+                                                             std::int64_t since) = 0;
+};
+
+}  // namespace cohort

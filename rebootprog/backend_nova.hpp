@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The nova back end: common/openstack behind the engine's interface. Thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "common/openstack/cloud.hpp"
+#include "common/settings.hpp"
+#include "rebootprog/backend.hpp"
+
+namespace cohort {
+
+class NovaBackend : public Backend {
+  public:
+    NovaBackend(std::unique_ptr<openstack::Cloud> cloud, const Settings& settings)
+        : cloud_(std::move(cloud)),
+          stamp_property_(settings.stamp_property),
+          allow_volume_(settings.allow_volume_rebuild) {}
+
+    Result<ServerState> server(const Target& target) override;
+    Result<ImageState> image(const std::string& id_or_name) override;
+    Result<std::string> send(Request request, const std::string& server,
+                             const std::string& image) override;
+    Result<ActionState> action(const std::string& server, const std::string& request) override;
+    Result<std::optional<ActionState>> newest_action(const std::string& server,
+                                                     const std::string& action,
+                                                     std::int64_t since) override;
+    Status probe() { return cloud_->probe(); }
+    Result<std::vector<ServerState>> servers();
+
+  private:
+    std::unique_ptr<openstack::Cloud> cloud_;
+    std::string stamp_property_;
+    bool allow_volume_;
+};
+
+// Reads CloudsFile/Cloud and prepares the client (no request yet). STATE_DIR holds the token cache
+// when CacheToken=yes. PATIENCE: how long one call may retry a passing fault by itself.
+Result<std::unique_ptr<NovaBackend>> open_nova(const Settings& settings,
+                                               const std::string& state_dir,
+                                               std::chrono::seconds patience);
+
+}  // namespace cohort

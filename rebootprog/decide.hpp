@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What to do with one server: the comparison of desired and actual. Pure.
+//
+// nova shows the NEW image from the moment it accepts a rebuild on, also when the rebuild failed:
+// an equal image id says nothing without status and task_state. Rules of allowed actions are nova's
+// (rebuild from ACTIVE, SHUTOFF, ERROR; SOFT reboot from ACTIVE only; HARD also from SHUTOFF).
+#pragma once
+
+#include <string>
+
+namespace cohort {
+
+struct ServerState {
+    std::string id;
+    std::string name;
+    std::string status;      // "ACTIVE", "ERROR", ...
+    std::string task_state;  // empty: none
+    std::string image;       // UUID; empty for a volume-backed server
+    bool volume_backed = false;
+    bool locked = false;
+    std::string locked_reason;
+    std::string fault;  // nova's fault message
+};
+
+struct DecisionPolicy {
+    bool allow_volume_rebuild = false;
+    bool unlock = false;
+};
+
+struct Decision {
+    enum class Act {
+        rebuild,
+        soft_reboot,
+        hard_reboot,
+        adopt,   // a rebuild to the desired image is under way: follow it
+        wait,    // another task is under way: look again later
+        refuse,  // this node out of service, with WHY
+    };
+    Act act = Act::refuse;
+    std::string why;  // one sentence
+};
+
+Decision decide(const ServerState& server, const std::string& desired_image,
+                const DecisionPolicy& policy);
+
+const char* name_of(Decision::Act act);
+
+}  // namespace cohort

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// cohort-reboot's run: one attempt for each node of a call, at most MaxConcurrent at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/file.hpp"
+#include "common/result.hpp"
+#include "rebootprog/attempt.hpp"
+#include "rebootprog/site.hpp"
+
+namespace cohort {
+
+// NodeDesk on slurmctld.
+class SlurmDesk : public NodeDesk {
+  public:
+    Result<Node> node(const std::string& name) override;
+    Status edit(const std::string& name, const std::function<void(NodeRecord&)>& change) override;
+    Status take_out(const std::string& name, const std::string& reason) override;
+};
+
+// When an attempt of a call that begins now has to stop: ResumeTimeout less a margin.
+AttemptContext::Clock::time_point deadline_of(const ControllerConfig& slurm);
+
+// Opens the breaker at the first fault and holds the rebuild jobs that still wait.
+void cloud_failed(const Site& site, const std::string& by, const std::string& reason);
+
+// Whoever works on a node holds this lock. Errc::busy: another process does.
+Result<UniqueFd> lock_node(const Site& site, const std::string& node);
+
+// Runs all attempts; returns the program's exit code.
+int run_nodes(const Site& site, const std::vector<std::string>& nodes);
+
+}  // namespace cohort

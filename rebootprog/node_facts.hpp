@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What a node reads from its own root and kernel: nothing here comes from the network.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/proof.hpp"
+#include "common/result.hpp"
+#include "common/settings.hpp"
+
+namespace cohort {
+
+struct NodeFacts {
+    Observed observed;    // stamp, root identity, boot time
+    std::string boot_id;  // the kernel's, new at each boot
+};
+
+// Errc::not_found when StampFile= names a file that is not there.
+Result<NodeFacts> read_node_facts(const Settings& settings);
+
+// This node's name in Slurm: $SLURMD_NODENAME (set in jobs), else the host name up to its first
+// dot.
+std::string node_name();
+
+// True while a slurmstepd lives here: a job is running although slurmd was restarted.
+bool has_live_steps();
+
+}  // namespace cohort

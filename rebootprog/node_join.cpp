@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rebootprog/node_join.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "common/log.hpp"
+#include "common/published.hpp"
+#include "common/revision.hpp"
+#include "common/slurm/load.hpp"
+#include "common/slurm/node_writer.hpp"
+#include "common/text.hpp"
+#include "rebootprog/node_judge.hpp"
+
+namespace cohort {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Act = NodeDecision::Act;
+
+constexpr auto poll_interval = std::chrono::milliseconds(500);
+constexpr std::int64_t clock_slack = 2;
+
+// Takes the node out with WHY; the returned code says that it must not work.
+int out_of_service(const std::string& node, const std::string& why) {
+    log::error("{}: {}", node, why);
+    if (auto out = slurm::take_out(node, why); !out)
+        log::error("{}: could not be taken out of service: {}", node, out.error().message);
+    return exit_code::some_failed;
+}
+
+// The label of what runs here. A stamp speaks for itself; without one the controller's wish is all
+// there is, and only the weak proof stands behind it.
+std::string label_of(const NodeRecord& record, const NodeFacts& facts) {
+    if (!facts.observed.stamp.empty()) return revision_name_of_stamp(facts.observed.stamp);
+    if (record.want && is_revision_name(record.want->revision)) return record.want->revision;
+    return record.revision;
+}
+
+bool published_in_this_boot(const NodeFacts& facts) {
+    const auto published = read_published();
+    return published && published->boot_id == facts.boot_id;
+}
+
+Status lift_what_is_ours(const std::string& name, bool was_published) {
+    auto node = slurm::load_node(name);
+    if (!node) return tl::unexpected(node.error());
+    if (!may_lift(*node, was_published)) return {};
+    log::info("{}: {} ('{}') is lifted: the node is proved", name, node->state.text(),
+              node->reason);
+    return slurm::give_back(name);
+}
+
+Status publish(const Node& node, const NodeFacts& facts, const std::string& why) {
+    const bool was_published = published_in_this_boot(facts);
+    const std::string label = label_of(node.record, facts);
+    if (!is_revision_name(label))
+        return fail(
+            Errc::invalid,
+            "this node carries no stamp and no attempt is recorded: nothing to label it by");
+    auto written = slurm::edit_record(node.name, [&](NodeRecord& record) {
+        record.revision = label;
+        record.root = facts.observed.root;
+    });
+    if (!written) return written;
+    const std::string request = node.record.want ? node.record.want->request : std::string();
+    if (auto kept = write_published({label, request, facts.boot_id, facts.observed.stamp}); !kept)
+        return kept;
+    log::info("{}: published {} ({})", node.name, label, why);
+    return lift_what_is_ours(node.name, was_published);
+}
+
+// A step of join --after: nothing when it has to look again.
+std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
+                              const Settings& settings, std::string& waiting_for) {
+    auto node = slurm::load_node(name);
+    if (!node) {
+        waiting_for = node.error().message;
+        return std::nullopt;
+    }
+    if (node->boot_time + clock_slack < facts.observed.boot_time) {
+        waiting_for = "slurmd to register this boot";
+        return std::nullopt;
+    }
+    const auto decision = decide_after(node->record, facts, settings.accept_weak_proof);
+    switch (decision.act) {
+        case Act::go_on:
+            log::info("{}: {}", name, decision.why);
+            return exit_code::ok;
+        case Act::take_out:
+            return out_of_service(name, decision.why);
+        case Act::wait:
+            waiting_for = decision.why;
+            return std::nullopt;
+        case Act::publish:
+            break;
+    }
+    auto published = publish(*node, facts, decision.why);
+    if (published) return exit_code::ok;
+    waiting_for = published.error().message;
+    if (published.error().code == Errc::invalid) {
+        log::error("{}: {}", name, waiting_for);
+        return exit_code::some_failed;
+    }
+    return std::nullopt;
+}
+
+// A step of verify.
+std::optional<int> verify_step(const std::string& name, const NodeFacts& facts,
+                               const Settings& settings, std::int64_t submit_time,
+                               std::string& waiting_for) {
+    auto node = slurm::load_node(name);
+    if (!node) {
+        waiting_for = node.error().message;
+        return std::nullopt;
+    }
+    const auto decision =
+        decide_verify(node->record, facts, settings.accept_weak_proof, submit_time);
+    if (decision.act == Act::take_out) return out_of_service(name, decision.why);
+    waiting_for = decision.why;
+    if (decision.act == Act::wait) return std::nullopt;
+    if (node->record.revision.empty() || node->record.root != facts.observed.root) {
+        waiting_for = "cohort-node join --after to publish this boot";
+        return std::nullopt;
+    }
+    log::info("{}: verified: {} ({})", name, node->record.revision, decision.why);
+    return exit_code::ok;
+}
+
+std::int64_t submit_time_of_this_job() {
+    const char* id = std::getenv("SLURM_JOB_ID");
+    const auto number = text::to_number(id ? id : "");
+    if (!number) return 0;
+    const auto job = slurm::load_job(static_cast<std::uint32_t>(*number));
+    return job ? job->submit_time : 0;
+}
+
+}  // namespace
+
+int join_before(const Settings& settings) {
+    const std::string name = node_name();
+    const auto facts = read_node_facts(settings);
+    if (!facts) {
+        log::error("{}: {}", name, facts.error().message);
+        return exit_code::usage;
+    }
+    // A configless or dynamic node cannot ask before slurmd has run: join --after is its judge.
+    const auto node = slurm::load_node(name);
+    if (!node) {
+        log::warning("{}: not judged before slurmd starts: {}", name, node.error().message);
+        return exit_code::ok;
+    }
+    const auto decision = decide_before(node->record, *facts, settings.accept_weak_proof);
+    if (decision.act != Act::take_out) {
+        log::info("{}: slurmd may start: {}", name, decision.why);
+        return exit_code::ok;
+    }
+    if (!has_live_steps()) return out_of_service(name, decision.why);
+    // A job runs here: it must not lose its slurmd. No new one may come.
+    log::error("{}: {}; jobs are running, the node is drained", name, decision.why);
+    if (auto drained = slurm::drain(name, decision.why); !drained)
+        log::error("{}: {}", name, drained.error().message);
+    return exit_code::ok;
+}
+
+int join_after(const Settings& settings) {
+    const std::string name = node_name();
+    const auto facts = read_node_facts(settings);
+    if (!facts) return out_of_service(name, facts.error().message);
+    const auto until = Clock::now() + settings.verify_wait;
+    std::string waiting_for;
+    while (true) {
+        if (const auto code = after_step(name, *facts, settings, waiting_for)) return *code;
+        if (Clock::now() >= until) break;
+        std::this_thread::sleep_for(poll_interval);
+    }
+    const auto node = slurm::load_node(name);
+    if (!node) {
+        log::error("{}: nothing is published: {}", name, waiting_for);
+        return exit_code::try_again;
+    }
+    return out_of_service(name, fmt::format("join gave up after {}: {}",
+                                            text::duration(settings.verify_wait), waiting_for));
+}
+
+int verify(const Settings& settings) {
+    const std::string name = node_name();
+    const auto facts = read_node_facts(settings);
+    if (!facts) return out_of_service(name, facts.error().message);
+    const std::int64_t submit_time = submit_time_of_this_job();
+    const auto until = Clock::now() + settings.verify_wait;
+    std::string waiting_for;
+    while (true) {
+        if (const auto code = verify_step(name, *facts, settings, submit_time, waiting_for))
+            return *code;
+        if (Clock::now() >= until) break;
+        std::this_thread::sleep_for(poll_interval);
+    }
+    return out_of_service(name, fmt::format("not verified after {}: {}",
+                                            text::duration(settings.verify_wait), waiting_for));
+}
+
+}  // namespace cohort

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// scohort: the administrator's command on the controller.
+#include <exception>
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "common/log.hpp"
+#include "common/slurm/load.hpp"
+#include "rebootprog/advance.hpp"
+#include "rebootprog/command_line.hpp"
+#include "rebootprog/plan.hpp"
+
+namespace {
+
+using namespace cohort;
+
+constexpr char program_name[] = "scohort";
+
+// Everything but submitting is SlurmUser's work: files of the state folder must not become root's.
+Status become_slurm_user(const Site& site) {
+    if (::geteuid() != 0 || site.slurm.slurm_user_id == 0) return {};
+    const passwd* user = ::getpwuid(site.slurm.slurm_user_id);
+    if (!user) return fail(Errc::failed, "SlurmUser has no passwd entry");
+    if (::initgroups(user->pw_name, user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
+        ::setuid(user->pw_uid) != 0)
+        return fail(Errc::failed, "cannot become SlurmUser");
+    return {};
+}
+
+Result<Site> start() {
+    slurm::initialise_library();
+    auto site = load_site();
+    if (!site) return site;
+    if (::geteuid() != 0 && ::geteuid() != site->slurm.slurm_user_id)
+        return fail(Errc::denied, "scohort is for root and SlurmUser");
+    if (auto done = become_slurm_user(*site); !done) return tl::unexpected(done.error());
+    return site;
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{"scohort: rolls a cluster to a new image through the job queue"};
+    app.require_subcommand(1);
+    bool json = false, quiet = false;
+    std::string nodes;
+    auto* plan_command =
+        app.add_subcommand("plan", "what would be done to which node; changes nothing");
+    plan_command->add_option("-w,--nodelist", nodes, "only these nodes (a host list)");
+    plan_command->add_flag("--json", json, "JSON instead of a table");
+    auto* status_command = app.add_subcommand("status", "the last attempt of each node");
+    status_command->add_flag("--json", json, "JSON instead of a table");
+    auto* advance_command = app.add_subcommand(
+        "advance", "one step: release, give back, adopt, re-assert (idempotent)");
+    advance_command->add_flag("-q,--quiet", quiet, "say nothing when there is nothing to do");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return usage_exit(app, error);
+    }
+    log::set_sink(log::syslog_and_stderr_sink(program_name));
+    auto site = start();
+    if (!site) {
+        log::error("{}", site.error().message);
+        return exit_code_of(site.error().code);
+    }
+    if (plan_command->parsed()) return plan(*site, nodes, json);
+    if (status_command->parsed()) return status(*site, json);
+    return advance(*site, !quiet);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "scohort: %s\n", e.what());
+        return exit_code::some_failed;
+    }
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The engine's order of acts and its fault classes, against fakes that record what was asked of
+// them.
+#include "rebootprog/attempt.hpp"
+
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+
+#include <unistd.h>
+
+#include "tests/unit/unit.hpp"
+
+using namespace cohort;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct FakeBackend : Backend {
+    std::deque<Result<ServerState>> servers;
+    std::deque<Result<std::string>> sends;
+    std::deque<Result<ActionState>> actions;
+    std::optional<ActionState> newest;
+    Result<ImageState> image_answer = ImageState{"image-2", "v2", "lab/v2", true, ""};
+    std::vector<std::string> log;
+
+    template <class T>
+    static T next(std::deque<T>& queue) {
+        T value = queue.front();
+        if (queue.size() > 1) queue.pop_front();
+        return value;
+    }
+    Result<ServerState> server(const Target&) override { return next(servers); }
+    Result<ImageState> image(const std::string&) override { return image_answer; }
+    Result<std::string> send(Request request, const std::string&, const std::string&) override {
+        const char* names[] = {"rebuild", "soft", "hard", "start", "unlock"};
+        log.push_back(names[static_cast<int>(request)]);
+        return next(sends);
+    }
+    Result<ActionState> action(const std::string&, const std::string&) override {
+        return next(actions);
+    }
+    Result<std::optional<ActionState>> newest_action(const std::string&, const std::string&,
+                                                     std::int64_t) override {
+        return newest;
+    }
+};
+
+struct FakeDesk : NodeDesk {
+    NodeRecord record;
+    std::string out_reason;
+    std::vector<NodeRecord> writes;
+    Result<Node> node(const std::string& name) override {
+        Node n;
+        n.name = name;
+        n.record = record;
+        return n;
+    }
+    Status edit(const std::string&, const std::function<void(NodeRecord&)>& change) override {
+        change(record);
+        writes.push_back(record);
+        return {};
+    }
+    Status take_out(const std::string&, const std::string& reason) override {
+        out_reason = reason;
+        return {};
+    }
+};
+
+ServerState active(const char* image) {
+    ServerState s;
+    s.id = "server-1";
+    s.name = "n1";
+    s.status = "ACTIVE";
+    s.image = image;
+    return s;
+}
+
+ActionState done(bool ok, const char* message = "") {
+    return {"req-1", true, ok, message, 1};
+}
+ActionState running() {
+    return {"req-1", false, false, "", 1};
+}
+
+// One attempt in a folder of its own.
+struct Bench {
+    FakeBackend backend;
+    FakeDesk desk;
+    Settings settings;
+    std::string dir;
+    int cloud_faults = 0;
+    std::optional<Journal> journal;
+    std::chrono::milliseconds limit{3000};
+
+    Bench() {
+        char pattern[] = "/tmp/cohort-unit-XXXXXX";
+        dir = mkdtemp(pattern);
+        settings.desired_dir = dir;
+        std::ofstream(dir + "/n1.yml") << "instance_id: 11111111-1111-4111-8111-111111111111\n"
+                                          "image_id: 22222222-2222-4222-8222-222222222222\n";
+        desk.record.revision = "rev_0123456789abcdef";
+        desk.record.root = "0123456789abcdef";
+        backend.servers = {active("image-1")};
+        backend.sends = {std::string("req-1")};
+        backend.actions = {running(), done(true)};
+        journal.emplace(std::move(*Journal::open(dir)));
+    }
+    ~Bench() {
+        if (std::system(("rm -rf " + dir).c_str()) != 0) std::abort();
+    }
+
+    AttemptContext context() {
+        return {.settings = settings,
+                .state_dir = dir,
+                .backend = backend,
+                .desk = desk,
+                .journal = *journal,
+                .deadline = AttemptContext::Clock::now() + limit,
+                .cloud_failed = [this](const std::string&) { ++cloud_faults; },
+                .cloud_answered = {},
+                .poll = 5ms,
+                .first_pause = 10ms};
+    }
+    Outcome run() {
+        const auto c = context();
+        return run_attempt(c, "n1");
+    }
+    Attempt last() { return journal->latest_attempt("n1")->value(); }
+    std::string sent() {
+        std::string all;
+        for (const auto& word : backend.log) all += word + " ";
+        return all;
+    }
+};
+
+void expect_outcome(Outcome got, Outcome wanted) {
+    unit::expect_equal(std::string(name_of(got)), std::string(name_of(wanted)));
+}
+
+}  // namespace
+
+int main() {
+    return unit::run(
+        "attempt",
+        {
+            {"a rebuild: label withdrawn and wish written before the POST, result after the end",
+             [] {
+                 Bench b;
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string("rebuild "));
+                 const auto& first = b.desk.writes.front();
+                 unit::expect(first.withdrawn() && first.want->pending(), "withdrawn first");
+                 unit::expect_equal(first.want->stamp, std::string("lab/v2"));
+                 unit::expect_equal(first.want->root, std::string("0123456789abcdef"));
+                 unit::expect(b.desk.record.want->succeeded(), "result written");
+                 unit::expect_equal(b.desk.record.want->request, std::string("req-1"));
+                 unit::expect_equal(b.desk.out_reason, std::string());
+                 unit::expect_equal(b.last().label, std::string("rev_0123456789abcdef"));
+             }},
+            {"already on the image: soft reboot",
+             [] {
+                 Bench b;
+                 b.backend.servers = {active("image-2")};
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string("soft "));
+                 unit::expect_equal(b.desk.record.want->action, std::string("reboot"));
+             }},
+            {"a soft reboot that does not end becomes a hard one",
+             [] {
+                 Bench b;
+                 b.settings.soft_reboot_time = 0s;
+                 b.backend.servers = {active("image-2")};
+                 b.backend.actions = {running(), running(), done(true)};
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string("soft hard "));
+             }},
+            {"ERROR at the end: node out with the fault's words, result failed",
+             [] {
+                 Bench b;
+                 b.backend.actions = {done(false, "No valid host")};
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_contains(b.desk.out_reason, "No valid host");
+                 unit::expect(b.desk.record.want->has_failed(), "failed");
+                 unit::expect(b.desk.record.revision.empty(), "stays withdrawn");
+             }},
+            {"locked: node out at once, nothing sent, label kept",
+             [] {
+                 Bench b;
+                 auto s = active("image-1");
+                 s.locked = true;
+                 b.backend.servers = {s};
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_equal(b.sent(), std::string());
+                 unit::expect_contains(b.desk.out_reason, "locked");
+                 unit::expect(!b.desk.record.revision.empty(), "label kept: nothing was withdrawn");
+             }},
+            {"unknown server: node out",
+             [] {
+                 Bench b;
+                 b.backend.servers = {fail(Errc::not_found, "no server 111")};
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_contains(b.desk.out_reason, "no server 111");
+             }},
+            {"no desired image: node out, the file is named",
+             [] {
+                 Bench b;
+                 unlink((b.dir + "/n1.yml").c_str());
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_contains(b.desk.out_reason, b.dir);
+             }},
+            {"the cloud is out of reach for a while: retried, the breaker told once it happens",
+             [] {
+                 Bench b;
+                 b.backend.servers = {fail(Errc::unreachable, "401"),
+                                      fail(Errc::unreachable, "401"), active("image-1")};
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect(b.cloud_faults >= 1, "told");
+             }},
+            {"out of reach to the deadline: untouched, label kept, node out as untouched",
+             [] {
+                 Bench b;
+                 b.limit = 60ms;
+                 b.backend.servers = {fail(Errc::unreachable, "401 from keystone")};
+                 expect_outcome(b.run(), Outcome::untouched);
+                 unit::expect_equal(b.sent(), std::string());
+                 unit::expect_contains(b.desk.out_reason, "node untouched");
+                 unit::expect_equal(b.desk.record.revision, std::string("rev_0123456789abcdef"));
+                 unit::expect(!b.desk.record.want, "no wish");
+             }},
+            {"an absent or inactive image is the cloud's fault, not the node's",
+             [] {
+                 Bench b;
+                 b.limit = 60ms;
+                 b.backend.image_answer =
+                     ImageState{"image-2", "v2", "", false, "image v2 is deactivated"};
+                 expect_outcome(b.run(), Outcome::untouched);
+                 unit::expect(b.cloud_faults >= 1, "told");
+             }},
+            {"the POST certainly not taken, to the deadline: the label comes back",
+             [] {
+                 Bench b;
+                 b.limit = 100ms;
+                 b.backend.sends = {fail(Errc::unreachable, "503")};
+                 expect_outcome(b.run(), Outcome::untouched);
+                 unit::expect_equal(b.desk.record.revision, std::string("rev_0123456789abcdef"));
+                 unit::expect(!b.desk.record.want, "wish removed");
+             }},
+            {"the POST may have been taken: never sent again, found and followed",
+             [] {
+                 Bench b;
+                 b.backend.sends = {fail(Errc::unsure, "connection lost")};
+                 b.backend.newest = running();
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string("rebuild "));
+             }},
+            {"the POST may have been taken and nothing shows: unsure, never given back",
+             [] {
+                 Bench b;
+                 b.limit = 60ms;
+                 b.backend.sends = {fail(Errc::unsure, "connection lost")};
+                 expect_outcome(b.run(), Outcome::unsure);
+                 unit::expect(b.desk.record.withdrawn(), "stays withdrawn");
+                 unit::expect_contains(b.desk.out_reason, "may still be under way");
+             }},
+            {"an action that does not end in Slurm's time: unsure, node out",
+             [] {
+                 Bench b;
+                 b.limit = 60ms;
+                 b.backend.actions = {running()};
+                 expect_outcome(b.run(), Outcome::unsure);
+                 unit::expect(b.last().phase == Phase::following, "still to be followed");
+             }},
+            {"already rebuilding to the image: adopted, nothing sent",
+             [] {
+                 Bench b;
+                 auto s = active("image-2");
+                 s.task_state = "rebuilding";
+                 b.backend.servers = {s};
+                 b.backend.newest = running();
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string());
+             }},
+            {"a rebuilt server that stays SHUTOFF is started",
+             [] {
+                 Bench b;
+                 auto off = active("image-1");
+                 off.status = "SHUTOFF";
+                 b.backend.servers = {off};
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string("rebuild start "));
+             }},
+            {"left behind before anything was sent: given back as untouched",
+             [] {
+                 Bench b;
+                 Attempt a;
+                 a.node = "n1";
+                 a.began = 100;
+                 a.label = "rev_0123456789abcdef";
+                 a.id = *b.journal->begin(a);
+                 b.desk.record.revision.clear();
+                 b.desk.record.want = Want{};
+                 b.desk.record.want->at = 150;
+                 const auto c = b.context();
+                 expect_outcome(adopt_attempt(c, a), Outcome::untouched);
+                 unit::expect_equal(b.desk.record.revision, std::string("rev_0123456789abcdef"));
+             }},
+            {"left behind after the POST: its action is found and its end written",
+             [] {
+                 Bench b;
+                 Attempt a;
+                 a.node = "n1";
+                 a.server = "server-1";
+                 a.action = "rebuild";
+                 a.began = a.posted = 100;
+                 a.phase = Phase::posting;
+                 a.id = *b.journal->begin(a);
+                 b.desk.record.want = Want{};
+                 b.desk.record.want->at = 100;
+                 b.backend.newest = running();
+                 b.backend.actions = {done(true)};
+                 const auto c = b.context();
+                 expect_outcome(adopt_attempt(c, a), Outcome::ok);
+                 unit::expect(b.desk.record.want->succeeded(), "written");
+                 expect_outcome(b.last().outcome, Outcome::ok);
+             }},
+            {"left behind, action still runs: looked at again later",
+             [] {
+                 Bench b;
+                 Attempt a;
+                 a.node = "n1";
+                 a.request = "req-1";
+                 a.phase = Phase::following;
+                 a.id = *b.journal->begin(a);
+                 b.backend.actions = {running()};
+                 const auto c = b.context();
+                 expect_outcome(adopt_attempt(c, a), Outcome::open);
+             }},
+            {"the journal keeps what it was told and names the newest per node",
+             [] {
+                 Bench b;
+                 b.run();
+                 Attempt a;
+                 a.node = "n1";
+                 a.reason = "second 'quoted'";
+                 a.id = *b.journal->begin(a);
+                 auto again = Journal::open(b.dir);
+                 unit::expect_equal(again->latest_attempt("n1")->value().reason,
+                                    std::string("second 'quoted'"));
+                 unit::expect_equal(again->open_attempts()->size(), 1U);
+                 unit::expect(again->note("n1", "me", "x").has_value(), "note");
+                 unit::expect_equal(again->events(10)->front().text, std::string("x"));
+             }},
+        });
+}
