@@ -39,6 +39,7 @@ librebuild_la_CXXFLAGS = \
 	$(SQLITE_CFLAGS) \
 	$(SMARTCOLS_CFLAGS)
 librebuild_la_LIBADD = \
+	libcohort_pace.la \
 	libcohort_openstack.la \
 	libcohort_slurm.la \
 	libcohort.la \

@@ -32,7 +32,3 @@ tests_unit_proof_test_LDADD = $(UNIT_LDADD)
 tests_unit_revision_test_SOURCES = tests/unit/revision_test.cpp
 tests_unit_revision_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_revision_test_LDADD = $(UNIT_LDADD)
-
-TESTS += tests/rules.sh
-EXTRA_DIST += tests/rules.sh
-AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)'; export srcdir;
