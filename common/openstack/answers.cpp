@@ -182,6 +182,9 @@ std::string error_sentence(std::string_view body) {
     // Microversion errors have a list of their own.
     const json_t* errors = json::get(root->get(), "errors");
     if (sentence.empty()) sentence = json::string(json_array_get(errors, 0), "detail");
+    // glance's messages hold HTML too. The sentence goes into one of ours: no full stop.
+    sentence = without_tags(sentence);
+    if (sentence.ends_with('.')) sentence.pop_back();
     return text::one_line(sentence, sentence_bytes);
 }
 

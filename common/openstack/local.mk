@@ -62,3 +62,41 @@ EXTRA_DIST += \
 	tests/lab/cloud_nova.py \
 	tests/lab/cloud_power.py \
 	tests/lab/cloud_state.py
+
+if HAVE_CHECK
+OPENSTACK_UNIT_TESTS = \
+	tests/unit/desired_test \
+	tests/unit/openstack_answers_test \
+	tests/unit/openstack_clouds_test \
+	tests/unit/openstack_rules_test \
+	tests/unit/openstack_session_test \
+	tests/unit/pace_test
+check_PROGRAMS += $(OPENSTACK_UNIT_TESTS)
+TESTS += $(OPENSTACK_UNIT_TESTS)
+endif
+OPENSTACK_UNIT_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+OPENSTACK_UNIT_LDADD = libcohort_pace.la libcohort_openstack.la $(CHECK_LIBS)
+
+tests_unit_desired_test_SOURCES = tests/unit/desired_test.cpp
+tests_unit_desired_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_desired_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+tests_unit_openstack_answers_test_SOURCES = tests/unit/openstack_answers_test.cpp
+tests_unit_openstack_answers_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_openstack_answers_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+tests_unit_openstack_clouds_test_SOURCES = tests/unit/openstack_clouds_test.cpp
+tests_unit_openstack_clouds_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_openstack_clouds_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+tests_unit_openstack_rules_test_SOURCES = tests/unit/openstack_rules_test.cpp
+tests_unit_openstack_rules_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_openstack_rules_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+tests_unit_openstack_session_test_SOURCES = tests/unit/openstack_session_test.cpp
+tests_unit_openstack_session_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_openstack_session_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+tests_unit_pace_test_SOURCES = tests/unit/pace_test.cpp
+tests_unit_pace_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_pace_test_LDADD = $(OPENSTACK_UNIT_LDADD)
