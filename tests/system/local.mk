@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	tests/system/conftest.py \
 	tests/system/run \
 	tests/system/test_demo.py \
+	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \
 	tests/system/test_lab.py \
 	tests/system/test_lab_images.py \
