@@ -42,12 +42,17 @@ def node_phases(lab: Lab, jobs: dict[str, str], new: str) -> dict[str, Phase]:
 def node_phase(lab: Lab, node: str, job_id: str, state: str, why: str, new: str) -> Phase:
     content = lab.boots(node)[-1]["content"]
     if state == "PENDING":
-        return Phase(f"on {content}; rebuild job {job_id} waits ({why})", BLUE)
+        waits = "" if why in ("None", "Priority", "Resources", "") else f" ({why})"
+        return Phase(f"on {content}; rebuild job {job_id} waits for its node{waits}", BLUE)
     if state == "CONFIGURING":
-        if content != new:
-            power = "is off" if not lab.machines[node].is_on() else "is up"
-            return Phase(f"rebuild under way: the machine {power}, disk of {content}", YELLOW)
-        return Phase(f"booted {content}, Slurm has not started job {job_id} yet", YELLOW)
+        machine = lab.machines[node]
+        if content == new:
+            return Phase(f"booted {content}; Slurm is to start job {job_id}", YELLOW)
+        if not machine.is_on():
+            return Phase("off: the cloud rebuilds it", YELLOW)
+        if machine.image == lab.image(new).id:
+            return Phase(f"boots {new}", YELLOW)
+        return Phase(f"on {content}; job {job_id} has the node, cohort-reboot asks the cloud", YELLOW)
     if state in ("RUNNING", "COMPLETING"):
         return Phase(f"on {content}; job {job_id} verifies", YELLOW)
     if state == "COMPLETED":

@@ -36,20 +36,20 @@ class Stream(threading.Thread):
         self._lab = lab
         self._waiting = waiting
         self._pause = pause
-        self._stop = threading.Event()
+        self._enough = threading.Event()
         self.submitted = Submitted()
 
     def run(self) -> None:
         for number, (nodes, cpus, seconds) in enumerate(itertools.cycle(PATTERN)):
             while self._pending() >= self._waiting:
-                if self._stop.wait(0.3):
+                if self._enough.wait(0.3):
                     return
             self.submit(
                 STREAM, f"-N{nodes}", f"-c{cpus}", user=("alice", "bob")[number % 2],
                 wrap=f"srun sleep {seconds}; srun hostname",
             )  # fmt: skip
             self.submitted.pairs += nodes == 2
-            if self._stop.wait(self._pause):
+            if self._enough.wait(self._pause):
                 return
 
     def submit(self, name: str, *options: str, user: str, wrap: str) -> None:
@@ -69,7 +69,7 @@ class Stream(threading.Thread):
         return len(done.stdout.split())
 
     def end(self) -> None:
-        self._stop.set()
+        self._enough.set()
         self.join()
 
     def all_ended(self) -> bool:
