@@ -172,6 +172,7 @@ class Runner {
 
     // Retries only what was certainly not taken.
     Result<std::string> send(Request request, const Plan& plan) {
+        std::this_thread::sleep_until(c_.first_post);
         while (true) {
             auto sent = c_.backend.send(request, plan.server.id, plan.image.id);
             if (sent || sent.error().code != Errc::unreachable) return sent;

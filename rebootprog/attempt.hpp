@@ -43,6 +43,9 @@ struct AttemptContext {
     // when the cloud has answered again.
     std::function<void(const std::string& reason)> cloud_failed;
     std::function<void()> cloud_answered;
+    // Slurm asks for a boot later than its call, in whole seconds: a machine that is back within
+    // two of them would be missed and its job given up at ResumeTimeout [22.05, measured].
+    Clock::time_point first_post = Clock::now() + std::chrono::seconds(2);
     std::chrono::milliseconds poll{1000};  // between two looks at an action
     std::chrono::milliseconds first_pause{
         1000};  // between two tries at an unreachable cloud; doubles

@@ -73,6 +73,15 @@ Status publish(const Node& node, const NodeFacts& facts, const std::string& why)
     return lift_what_is_ours(node.name, was_published);
 }
 
+// Without a label too: the weak proof of a later rebuild needs to know what was there before.
+bool keep_root(const Node& node, const NodeFacts& facts) {
+    if (!node.extra_is_ours || node.record.root == facts.observed.root) return true;
+    auto kept = slurm::edit_record(node.name,
+                                   [&](NodeRecord& record) { record.root = facts.observed.root; });
+    if (!kept) log::warning("{}", kept.error().message);
+    return kept.has_value();
+}
+
 // A step of join --after: nothing when it has to look again.
 std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
                               const Settings& settings, std::string& waiting_for) {
@@ -89,7 +98,7 @@ std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
     switch (decision.act) {
         case Act::go_on:
             log::info("{}: {}", name, decision.why);
-            return exit_code::ok;
+            return keep_root(*node, facts) ? exit_code::ok : exit_code::try_again;
         case Act::take_out:
             return out_of_service(name, decision.why);
         case Act::wait:

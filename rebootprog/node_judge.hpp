@@ -14,7 +14,7 @@ namespace cohort {
 
 struct NodeDecision {
     enum class Act {
-        go_on,     // join --before: slurmd may start. join --after: nothing to publish
+        go_on,     // join --before: slurmd may start. join --after: no label to publish
         publish,   // label the node (join), success (verify)
         wait,      // look again
         take_out,  // out of service with WHY

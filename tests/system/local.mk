@@ -8,4 +8,5 @@ EXTRA_DIST += \
 	tests/system/test_judge.py \
 	tests/system/test_lab.py \
 	tests/system/test_lab_images.py \
-	tests/system/test_lab_namespaces.py
+	tests/system/test_lab_namespaces.py \
+	tests/system/test_main_job.py

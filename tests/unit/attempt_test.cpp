@@ -120,6 +120,7 @@ struct Bench {
                 .deadline = AttemptContext::Clock::now() + limit,
                 .cloud_failed = [this](const std::string&) { ++cloud_faults; },
                 .cloud_answered = {},
+                .first_post = {},
                 .poll = 5ms,
                 .first_pause = 10ms};
     }
