@@ -25,6 +25,7 @@ class Phase:
 
     text: str
     color: str = PLAIN
+    taken: bool = True  # the node is out of the users' hands
     ended: bool = False
     good: bool = True
 
@@ -43,7 +44,7 @@ def node_phase(lab: Lab, node: str, job_id: str, state: str, why: str, new: str)
     content = lab.boots(node)[-1]["content"]
     if state == "PENDING":
         waits = "" if why in ("None", "Priority", "Resources", "") else f" ({why})"
-        return Phase(f"on {content}; rebuild job {job_id} waits for its node{waits}", BLUE)
+        return Phase(f"on {content}; rebuild job {job_id} waits for its node{waits}", BLUE, taken=False)
     if state == "CONFIGURING":
         machine = lab.machines[node]
         if content == new:

@@ -25,6 +25,7 @@ def demo(tmp_path_factory):
         pytest.skip("COHORT_STAGE is not set: run tests/system/run")
     folder = tmp_path_factory.mktemp("records")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COHORT_")}
+    environment["COHORT_BUILD"] = str(Path(STAGE).parent)
     start = time.monotonic()
     done = subprocess.run([DEMO, "--records", folder], env=environment, text=True,
                           capture_output=True, timeout=2 * LIMIT)  # fmt: skip
