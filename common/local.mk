@@ -22,6 +22,8 @@ libcohort_la_SOURCES = \
 	common/proof.hpp \
 	common/published.cpp \
 	common/published.hpp \
+	common/rebuild_budget.cpp \
+	common/rebuild_budget.hpp \
 	common/rebuild_mark.cpp \
 	common/rebuild_mark.hpp \
 	common/result.hpp \

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "common/log.hpp"
+#include "common/rebuild_budget.hpp"
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/advance_decide.hpp"

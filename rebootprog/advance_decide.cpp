@@ -4,27 +4,12 @@
 #include <algorithm>
 #include <map>
 
-#include "common/text.hpp"
+#include "common/rebuild_budget.hpp"
 
 namespace cohort {
 namespace {
 
 using Kind = AdvanceAct::Kind;
-
-// Slurm's defaults [22.05, 24.11, 26.05].
-constexpr std::uint32_t default_queue_depth = 100;
-constexpr std::uint32_t default_backfill_depth = 500;
-
-std::uint32_t parameter(const std::string& parameters, std::string_view name,
-                        std::uint32_t otherwise) {
-    for (const auto& word : text::split(parameters, ',')) {
-        const auto equals = word.find('=');
-        if (equals == std::string::npos || word.substr(0, equals) != name) continue;
-        if (const auto n = text::to_number(word.substr(equals + 1)))
-            return static_cast<std::uint32_t>(std::min<std::uint64_t>(*n, 1000000));
-    }
-    return otherwise;
-}
 
 bool is_out(const Node& node) {
     return node.state.fail;
@@ -64,7 +49,7 @@ void decide_releases(const Observation& seen, std::vector<AdvanceAct>& acts) {
     std::vector<MarkedJob> held;
     const auto is_free = [&](const std::string& name) {
         const auto found = nodes.find(name);
-        return found != nodes.end() && !found->second->state.busy();
+        return found != nodes.end() && could_start(*found->second);
     };
     for (auto& marked : marked_jobs(seen.jobs)) {
         if (marked.held_by_us()) {
@@ -111,13 +96,6 @@ std::vector<AdvanceAct> decide_advance(const Observation& seen) {
     }
     decide_releases(seen, acts);
     return acts;
-}
-
-std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& parameters) {
-    const std::uint32_t depth =
-        std::min(parameter(parameters, "default_queue_depth", default_queue_depth),
-                 parameter(parameters, "bf_max_job_test", default_backfill_depth));
-    return std::max<std::uint32_t>(1, std::min(max_pending, depth / 4));
 }
 
 }  // namespace cohort

@@ -43,7 +43,4 @@ struct AdvanceAct {
 // In the order in which they are to be done.
 std::vector<AdvanceAct> decide_advance(const Observation& observation);
 
-// The limit of pending rebuild jobs: a quarter of what the schedulers look at, at most MaxPending.
-std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& scheduler_parameters);
-
 }  // namespace cohort

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/rebuild_budget.hpp"
 #include "common/rebuild_mark.hpp"
 
 namespace cohort {
@@ -56,7 +57,8 @@ Result<std::string> Hooks::admit(const Submission& job, const std::string& node,
     request.owner = job.owner;
     request.held_by_submitter = job.held_by_submitter();
     request.breaker_open = world.breaker_open;
-    request.max_pending = max_pending(settings, world.snapshot->config.scheduler_parameters);
+    request.max_pending =
+        pending_limit(settings.max_pending_rebuilds, world.snapshot->config.scheduler_parameters);
     if (settings.rebuild_license.empty()) request.max_concurrent = settings.max_concurrent;
     request.could_start = [&world](const std::string& name) {
         const Node* known = world.snapshot->node(name);
@@ -85,8 +87,9 @@ Result<RebuildDecision> Hooks::submit_rebuild(const Submission& job, Clock::time
     decision.admin_comment = write_mark(job.admin_comment, {*node, plan->priority, *held});
     decision.set_priority = !job.held_by_submitter() && (!held->empty() || plan->priority != 0);
     decision.priority = held->empty() ? plan->priority : 0;
-    decision.tell =
-        told(*held, settings, max_pending(settings, world->snapshot->config.scheduler_parameters));
+    decision.tell = told(
+        *held, settings,
+        pending_limit(settings.max_pending_rebuilds, world->snapshot->config.scheduler_parameters));
     decision.plan = std::move(*plan);
     return decision;
 }

@@ -125,16 +125,6 @@ std::uint32_t choose_priority(const Submission& job, const Settings& settings, c
     return 0;
 }
 
-std::optional<std::uint32_t> parameter(const std::string& parameters, std::string_view name) {
-    for (const auto& piece : text::split(parameters, ',')) {
-        const auto equals = piece.find('=');
-        if (equals == std::string::npos || piece.compare(0, equals, name) != 0) continue;
-        if (const auto n = text::to_number(piece.substr(equals + 1)))
-            return static_cast<std::uint32_t>(std::min<std::uint64_t>(*n, UINT32_MAX));
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 Status allow_rebuild(const Submission& job, const Policy& policy) {
@@ -185,17 +175,6 @@ Result<RebuildPlan> plan_rebuild(const Submission& job, const std::string& node,
         plan.licenses = job.licenses.empty() ? settings.rebuild_license
                                              : job.licenses + "," + settings.rebuild_license;
     return plan;
-}
-
-std::uint32_t max_pending(const Settings& settings, const std::string& scheduler_parameters) {
-    // Slurm's defaults, 22.05 to 26.05.
-    const auto main = parameter(scheduler_parameters, "default_queue_depth").value_or(100);
-    const auto backfill = parameter(scheduler_parameters, "bf_max_job_test").value_or(500);
-    return std::max(1U, std::min({settings.max_pending_rebuilds, main / 4, backfill / 4}));
-}
-
-bool could_start(const Node& node) {
-    return node.state.base == NodeState::Base::idle && node.state.available();
 }
 
 }  // namespace cohort

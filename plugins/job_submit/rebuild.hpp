@@ -58,11 +58,4 @@ Result<std::string> one_node(const Submission& job, const Snapshot& snapshot);
 Result<RebuildPlan> plan_rebuild(const Submission& job, const std::string& node,
                                  const Settings& settings, const World& world);
 
-// MaxPendingRebuilds, but at most a quarter of what one pass of either scheduler looks at: pending
-// jobs on top of the queue must not starve the rest. SCHEDULER_PARAMETERS as in slurm.conf.
-std::uint32_t max_pending(const Settings& settings, const std::string& scheduler_parameters);
-
-// True when a job on NODE could start at once.
-bool could_start(const Node& node);
-
 }  // namespace cohort

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/advance_decide.hpp"
 
+#include "common/rebuild_budget.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/job_submit/rebuild.hpp"
 
+#include "common/rebuild_budget.hpp"
 #include "tests/unit/job_submit_fixture.hpp"
 #include "tests/unit/unit.hpp"
 
@@ -328,11 +329,12 @@ void limit_rules(std::vector<Rule>& rules) {
         {"what is no number is Slurm's to complain of", "default_queue_depth=x", 20, 20},
     };
     for (const auto& c : cases)
-        rules.push_back({c.words, [c] {
-                             Settings settings;
-                             settings.max_pending_rebuilds = c.setting;
-                             expect_equal(max_pending(settings, c.parameters), c.limit);
-                         }});
+        rules.push_back(
+            {c.words, [c] {
+                 Settings settings;
+                 settings.max_pending_rebuilds = c.setting;
+                 expect_equal(pending_limit(settings.max_pending_rebuilds, c.parameters), c.limit);
+             }});
     rules.push_back({"only an idle node that takes jobs could start one", [] {
                          Node n = node("n1");
                          expect(could_start(n), "idle");
