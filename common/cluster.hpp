@@ -107,6 +107,9 @@ struct Job {
     std::uint32_t min_nodes = 0;
     std::uint32_t max_nodes = 0;
     std::uint32_t tasks = 0;
+    std::uint32_t cpus = 0;
+    std::uint32_t cpus_per_task = 0;
+    bool job_wide_gres = false;  // GPUs or the like counted per job, socket or task
     std::uint32_t priority = 0;  // 0: held
     bool reboot = false;
     bool pending = false;

@@ -9,9 +9,17 @@ libcohort_guard_la_SOURCES = \
 	common/guard/cohorts.hpp \
 	common/guard/constraint.cpp \
 	common/guard/constraint.hpp \
+	common/guard/emergency.cpp \
+	common/guard/emergency.hpp \
+	common/guard/mark.cpp \
+	common/guard/mark.hpp \
 	common/guard/message.cpp \
 	common/guard/message.hpp \
+	common/guard/modify.cpp \
+	common/guard/modify.hpp \
 	common/guard/node_set.hpp \
+	common/guard/sweep.cpp \
+	common/guard/sweep.hpp \
 	common/guard/verdict.cpp \
 	common/guard/verdict.hpp \
 	common/guard/view.cpp \
@@ -22,6 +30,7 @@ if HAVE_CHECK
 GUARD_TESTS = \
 	tests/unit/guard_constraint_test \
 	tests/unit/guard_oracle_test \
+	tests/unit/guard_sweep_test \
 	tests/unit/guard_verdict_test
 check_PROGRAMS += $(GUARD_TESTS)
 TESTS += $(GUARD_TESTS)
@@ -42,3 +51,7 @@ tests_unit_guard_oracle_test_SOURCES = \
 	tests/unit/guard_world.hpp
 tests_unit_guard_oracle_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_oracle_test_LDADD = $(GUARD_LDADD)
+
+tests_unit_guard_sweep_test_SOURCES = tests/unit/guard_sweep_test.cpp tests/unit/guard_world.hpp
+tests_unit_guard_sweep_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_sweep_test_LDADD = $(GUARD_LDADD)

@@ -2,6 +2,7 @@
 #include "common/guard/verdict.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "common/guard/bound.hpp"
 #include "common/guard/constraint.hpp"
@@ -199,19 +200,30 @@ class Judge {
         return request_.features.empty() ? request_.prefer : request_.features;
     }
 
-    // Revisions with nodes for this job; the ones with most free nodes first.
+    // Revisions with nodes for this job; the ones with most free nodes first, but the one that it
+    // is pinned to before them while it can start there as soon as elsewhere.
     void find_present() {
-        std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::size_t>> order;
+        struct Present {
+            std::size_t free = 0, all = 0, revision = 0;
+            bool keep = false;
+        };
+        std::vector<Present> order;
+        const std::size_t needed = request_.nodes_needed();
+        bool elsewhere = false;
         for (std::size_t r = 0; r < view_.revisions().size(); ++r) {
-            std::size_t free = 0, all = 0;
+            Present one{0, 0, r, view_.revisions()[r] == request_.pinned};
             for (const auto& place : places_) {
-                all += view_.revision(r).count_common(place.features);
-                free += (view_.revision(r) & view_.available()).count_common(place.features);
+                one.all += view_.revision(r).count_common(place.features);
+                one.free += (view_.revision(r) & view_.available()).count_common(place.features);
             }
-            if (all > 0) order.push_back({{free, all}, r});
+            elsewhere = elsewhere || (!one.keep && one.free >= needed);
+            if (one.all > 0) order.push_back(one);
         }
-        std::ranges::sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
-        for (const auto& [key, r] : order) present_.push_back(r);
+        for (auto& one : order) one.keep = one.keep && (one.free >= needed || !elsewhere);
+        std::ranges::stable_sort(order, [](const auto& a, const auto& b) {
+            return std::tuple(a.keep, a.free, a.all) > std::tuple(b.keep, b.free, b.all);
+        });
+        for (const auto& one : order) present_.push_back(one.revision);
     }
 
     // Some partition has enough nodes of REVISIONS taken together.

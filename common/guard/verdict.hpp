@@ -33,6 +33,8 @@ struct Request {
     // revision).
     bool het = false;
     std::map<std::string, std::string> het_choice;
+    // What it is pinned to now, if it is: kept as long as that is no worse.
+    std::string pinned;
     // It is in the queue already: bound or held, never refused.
     bool queued = false;
 

@@ -116,6 +116,9 @@ inline void free_config(slurm_conf_t* config) {
 }
 #endif
 
+// Up to 23.02 `scontrol reconfigure` keeps the process and its plugins, and drops node features.
+constexpr bool reconfigure_keeps_process = !COHORT_SLURM_AT_LEAST(23, 11);
+
 // update_node_msg_t.reason_uid: gone in 26.05, where slurmctld takes the caller's identity itself.
 #if COHORT_SLURM_AT_LEAST(26, 5)
 inline void set_reason_uid(update_node_msg_t&, std::uint32_t) {}

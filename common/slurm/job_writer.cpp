@@ -26,6 +26,19 @@ class JobUpdate {
         return *this;
     }
 
+    JobUpdate& fields(JobFields fields) {
+        fields_ = std::move(fields);
+        const auto put = [](char*& field, std::optional<std::string>& value) {
+            if (value) field = value->data();
+        };
+        put(message_.features, fields_.features);
+        put(message_.prefer, fields_.prefer);
+        put(message_.admin_comment, fields_.admin_comment);
+        if (fields_.hold) message_.priority = 0;
+        if (fields_.release) message_.priority = INFINITE;
+        return *this;
+    }
+
     Status send() {
         job_array_resp_msg_t* response = nullptr;
         int rc = slurm_update_job2(&message_, &response);
@@ -46,6 +59,7 @@ class JobUpdate {
 
   private:
     std::string job_, comment_;
+    JobFields fields_;
     job_desc_msg_t message_{};
 };
 
@@ -63,6 +77,10 @@ Status release_job(const std::string& job, std::uint32_t priority) {
 
 Status set_admin_comment(const std::string& job, const std::string& comment) {
     return JobUpdate(job).admin_comment(comment).send();
+}
+
+Status change_job(const std::string& job, const JobFields& fields) {
+    return JobUpdate(job).fields(fields).send();
 }
 
 Status cancel_job(std::uint32_t job_id) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,13 @@ Status hold_job(const std::string& job);
 Status release_job(const std::string& job, std::uint32_t priority);
 Status set_admin_comment(const std::string& job, const std::string& comment);
 Status cancel_job(std::uint32_t job_id);
+
+// Several fields in one update; what is not set stays as it is. A release computes the priority
+// anew.
+struct JobFields {
+    std::optional<std::string> features, prefer, admin_comment;
+    bool hold = false, release = false;
+};
+Status change_job(const std::string& job, const JobFields& fields);
 
 }  // namespace cohort::slurm

@@ -122,6 +122,9 @@ Job convert(const slurm_job_info_t& raw) {
     job.min_nodes = raw.num_nodes;
     job.max_nodes = raw.max_nodes;
     job.tasks = raw.num_tasks;
+    job.cpus = raw.num_cpus;
+    if (raw.cpus_per_task != NO_VAL16) job.cpus_per_task = raw.cpus_per_task;
+    job.job_wide_gres = raw.tres_per_job || raw.tres_per_socket || raw.tres_per_task;
     job.priority = raw.priority;
     job.reboot = raw.reboot != 0;
     const auto base = raw.job_state & JOB_STATE_BASE;
@@ -146,6 +149,10 @@ std::vector<Job> convert(const job_info_msg_t& message) {
 }
 
 }  // namespace
+
+bool reconfigure_keeps_process() {
+    return compat::reconfigure_keeps_process;
+}
 
 void initialise_library() {
     slurm_init(nullptr);
@@ -195,8 +202,8 @@ Result<std::vector<Reservation>> load_reservations() {
     std::vector<Reservation> reservations;
     for (std::uint32_t i = 0; i < message->record_count; ++i) {
         const auto& one = message->reservation_array[i];
-        Reservation reservation{text(one.name), {}, one.start_time, one.end_time,
-                                (one.flags & RESERVE_FLAG_FLEX) != 0};
+        Reservation reservation{
+            text(one.name), {}, one.start_time, one.end_time, (one.flags & RESERVE_FLAG_FLEX) != 0};
         if (auto nodes = expand_hosts(text(one.node_list))) reservation.nodes = std::move(*nodes);
         reservations.push_back(std::move(reservation));
     }

@@ -27,6 +27,9 @@ Result<ControllerConfig> load_controller_config();
 // Empty on a cluster without accounting.
 Result<std::vector<Qos>> load_qos();
 
+// `scontrol reconfigure` keeps slurmctld's process (up to 23.02), and drops node features in it.
+bool reconfigure_keeps_process();
+
 // Programs call this once before anything else; the plugins' host process has done it.
 void initialise_library();
 

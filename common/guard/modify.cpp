@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/guard/modify.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/guard/bound.hpp"
+#include "common/text.hpp"
+
+namespace cohort::guard {
+namespace {
+
+Verdict refuse(Cause cause, std::vector<std::string> message) {
+    Verdict verdict;
+    verdict.outcome = Outcome::refuse;
+    verdict.cause = cause;
+    verdict.message = std::move(message);
+    return verdict;
+}
+
+// A user who edits what squeue shows him sends our group back: it is still ours.
+std::string without_group(const std::string& given, const std::string& present) {
+    const auto now = strip_bound(present), then = strip_bound(given);
+    const bool ours = now && then && now->bound == then->bound && now->bound.revisions.size() > 1;
+    return ours ? then->original : given;
+}
+
+std::optional<Request> merged(const PlacementChange& change, const Job& job,
+                              const ExpandHosts& expand) {
+    auto mark = parse_guard_mark(job.admin_comment);
+    if (mark && (mark->own || job.features != mark->now)) mark.reset();
+    auto request = request_of(job, mark, expand);
+    if (!request) return std::nullopt;
+    request->queued = false;
+    if (change.partition) request->partition = *change.partition;
+    if (change.reservation) request->reservation = *change.reservation;
+    if (change.features)
+        request->features = mark ? without_group(*change.features, job.features) : *change.features;
+    if (change.prefer)
+        request->prefer = mark ? without_group(*change.prefer, job.prefer) : *change.prefer;
+    if (change.required) request->required = *change.required;
+    if (change.excluded) request->excluded = *change.excluded;
+    if (change.tasks) request->tasks = *change.tasks;
+    if (change.max_nodes) request->max_nodes = *change.max_nodes;
+    if (change.min_nodes) {
+        request->min_nodes = *change.min_nodes;
+        // NumNodes=3 sets only the least number in 22.05.
+        if (!change.max_nodes && request->max_nodes != 0)
+            request->max_nodes = std::max(request->max_nodes, *change.min_nodes);
+    }
+    return request;
+}
+
+Verdict release_of(const Job& job, const Caller& caller) {
+    const auto mark = parse_guard_mark(job.admin_comment);
+    if (caller.admin || !mark || mark->held.empty() || !job.held()) return {};
+    return refuse(Cause::rule,
+                  {"cohort: the job waits for nodes of one software revision",
+                   "it is released by itself; scancel it, or choose a revision with -C"});
+}
+
+// A bound that is in place is only written again when something about it changes.
+Verdict minimal(Verdict verdict, const PlacementChange& change, const Job& job) {
+    if (verdict.outcome != Outcome::bind) return verdict;
+    const auto features = change.features.value_or(job.features);
+    const auto prefer = change.prefer.value_or(job.prefer);
+    if (verdict.features == features) verdict.features.reset();
+    if (verdict.prefer == prefer) verdict.prefer.reset();
+    if (!verdict.features && !verdict.prefer && !verdict.partition) return {};
+    return verdict;
+}
+
+}  // namespace
+
+bool PlacementChange::empty() const {
+    return !partition && !reservation && !features && !prefer && !required && !excluded &&
+           !min_nodes && !max_nodes && !tasks;
+}
+
+Verdict judge_change(const PlacementChange& change, const Job* job, const Caller& caller,
+                     const GuardView* view, const ExpandHosts& expand) {
+    if (change.empty()) return change.release && job ? release_of(*job, caller) : Verdict{};
+    if (caller.admin) return {};
+    if (job && !job->pending) return {};  // Slurm refuses
+    if (!view || !job)
+        return refuse(Cause::cold, {"cohort: the controller has not seen this job since its start",
+                                    "try again in a few seconds"});
+    const auto request = merged(change, *job, expand);
+    if (!request) return refuse(Cause::unclear, {"cohort: a node list of this job cannot be read"});
+    if (job->het_id != 0) {
+        // One component at a time: what its siblings are pinned to stays as it is.
+        if (change.features &&
+            holds_one_revision(parse_constraint(*change.features).value_or(Constraint{})) ==
+                Holds::pin)
+            return {};
+        Request component = *request;
+        component.het = true;
+        const auto now = strip_bound(job->features);
+        if (now && now->bound.revisions.size() == 1) {
+            component.pinned = now->bound.revisions.front();
+            for (const auto& cohort : view->cohorts())
+                if (view->feature(component.pinned).meets(cohort.nodes))
+                    component.het_choice.emplace(cohort.name, component.pinned);
+        }
+        return minimal(judge(component, caller, view), change, *job);
+    }
+    Verdict verdict = judge(*request, caller, view);
+    if (verdict.outcome == Outcome::hold) {
+        // The job stays as it is: a hold here would be a surprise, and it may be running its wait.
+        return refuse(verdict.cause, std::move(verdict.message));
+    }
+    return minimal(std::move(verdict), change, *job);
+}
+
+Job changed(const Job& job, const PlacementChange& change) {
+    Job out = job;
+    const auto take = [](auto& field, const auto& value) {
+        if (value) field = *value;
+    };
+    take(out.partition, change.partition);
+    take(out.reservation, change.reservation);
+    take(out.features, change.features);
+    take(out.prefer, change.prefer);
+    take(out.min_nodes, change.min_nodes);
+    take(out.max_nodes, change.max_nodes);
+    take(out.tasks, change.tasks);
+    if (change.required) out.requested_nodes = text::join(*change.required, ",");
+    if (change.excluded) out.excluded_nodes = text::join(*change.excluded, ",");
+    return out;
+}
+
+void Overlay::add(const std::string& id, PlacementChange change, Time now) {
+    if (!change.empty()) entries_[id].push_back({now, std::move(change)});
+}
+
+void Overlay::forget_before(Time began) {
+    for (auto at = entries_.begin(); at != entries_.end();) {
+        std::erase_if(at->second, [&](const Entry& e) { return e.at < began; });
+        at = at->second.empty() ? entries_.erase(at) : std::next(at);
+    }
+}
+
+Job Overlay::apply(const Job& job) const {
+    const auto found = entries_.find(job.id_text);
+    if (found == entries_.end()) return job;
+    Job out = job;
+    for (const auto& entry : found->second) out = changed(out, entry.change);
+    return out;
+}
+
+}  // namespace cohort::guard

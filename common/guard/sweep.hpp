@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What must be changed on the jobs of the queue so that the guard holds for them too: bound before
+// a cohort begins to roll, re-bound while revisions come and go, given back as they were when it is
+// uniform again.
+//
+// Pure and idempotent: what is as it should be gives no change, and a change that was carried out
+// gives none the next time. A change that an administrator made in between wins; a user's goes
+// through job_modify, where it was bound. The caller sends the changes at SweepRate, in order, and
+// asks again with fresh jobs and a fresh view.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/cluster.hpp"
+#include "common/guard/mark.hpp"
+#include "common/guard/verdict.hpp"
+
+namespace cohort::guard {
+
+// One update of one job record; what is not set stays as it is.
+struct JobChange {
+    std::string id;  // "12", "12_[3-5]", "12+0"
+    std::optional<std::string> features, prefer, admin_comment;
+    bool hold = false, release = false;
+    std::string why;  // for the log
+
+    bool empty() const { return !features && !prefer && !admin_comment && !hold && !release; }
+};
+
+// Who counts as an administrator among the owners of jobs.
+struct Owners {
+    std::uint32_t slurm_user = 0;
+    bool is_admin(std::uint32_t uid) const { return uid == 0 || uid == slurm_user; }
+};
+
+// The word of a mark for CAUSE.
+std::string held_word(Cause cause);
+
+// What JOB asks for, by its own features (MARK's, when it is bound). Nothing when a host list of it
+// cannot be read.
+std::optional<Request> request_of(const Job& job, const std::optional<Mark>& mark,
+                                  const ExpandHosts& expand);
+
+std::vector<JobChange> plan_sweep(const std::vector<Job>& jobs, const GuardView& view,
+                                  const ExpandHosts& expand, const Owners& owners);
+
+// Takes every trace of the guard off the jobs (scohort detach, guard off).
+std::vector<JobChange> plan_restore_all(const std::vector<Job>& jobs);
+
+}  // namespace cohort::guard
