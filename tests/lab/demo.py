@@ -222,7 +222,7 @@ def main() -> int:
         took = time.monotonic() - began
         print(f"slurmctld, slurmdbd, MariaDB, the lab cloud and {chosen.nodes} nodes: up after "
               f"{took:.1f} s\n")  # fmt: skip
-        return roll(lab, chosen, LONG_SECONDS * (1 if took < 8 else 2))
+        return roll(lab, chosen, LONG_SECONDS * (1 if took < 15 else 2))
 
 
 if __name__ == "__main__":
