@@ -104,15 +104,19 @@ void Fields::choose_region(CloudConfig& config) {
         return refuse("regions", "must be a list");
     std::vector<std::string> names;
     const YamlTree* chosen = nullptr;
+    std::string chosen_name;
     for (const auto& region : regions->list) {
         names.push_back(region.is_map() ? scalar(region, "name", "regions.name") : region.scalar);
         const bool first = config.region.empty() && names.size() == 1;
-        if (!chosen && (first || names.back() == config.region)) chosen = &region;
+        if (names.back().empty()) return refuse("regions", "has an entry without a name");
+        if (chosen || !(first || names.back() == config.region)) continue;
+        chosen = &region;
+        chosen_name = names.back();
     }
     if (!chosen)
         return refuse("region_name", fmt::format("is '{}', which is not among its regions {}",
                                                  config.region, text::join(names, ", ")));
-    config.region = chosen->is_map() ? chosen->map.at("name").scalar : chosen->scalar;
+    config.region = chosen_name;
     if (const YamlTree* values = chosen->find("values")) {
         const YamlTree copy = *values;  // it lies inside what is written to
         lay_over(cloud_, copy);
@@ -186,8 +190,9 @@ void Fields::share_domains(CloudConfig& config) {
 void Fields::read_url(CloudConfig& config) {
     config.auth_url = auth({"auth_url"});
     const std::string place = "{region_name}";
+    // One pass: a region's own name may hold anything.
     for (auto at = config.auth_url.find(place); at != std::string::npos;
-         at = config.auth_url.find(place))
+         at = config.auth_url.find(place, at + config.region.size()))
         config.auth_url.replace(at, place.size(), config.region);
     if (config.auth_url.empty())
         refuse("auth.auth_url", "is missing");

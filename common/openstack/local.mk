@@ -100,3 +100,16 @@ tests_unit_openstack_session_test_LDADD = $(OPENSTACK_UNIT_LDADD)
 tests_unit_pace_test_SOURCES = tests/unit/pace_test.cpp
 tests_unit_pace_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_pace_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+# The client against a cloud: the lab cloud, or a true one (tests/cloud/target.py).
+OPENSTACK_CLOUD_TESTS = \
+	tests/cloud/contract_test \
+	tests/cloud/faults_test \
+	tests/cloud/oracle_test \
+	tests/cloud/tls_test
+TESTS += $(OPENSTACK_CLOUD_TESTS)
+EXTRA_DIST += \
+	$(OPENSTACK_CLOUD_TESTS) \
+	tests/cloud/harness.py \
+	tests/cloud/proxy.py \
+	tests/cloud/target.py

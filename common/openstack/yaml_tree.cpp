@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/openstack/yaml_tree.hpp"
 
+#include <sstream>
+
 #include <fmt/format.h>
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
+
+#include "common/text.hpp"
 
 namespace cohort::openstack {
 namespace {
@@ -58,7 +63,8 @@ class Reader {
             } else if (key == "<<" && value.kind == YamlTree::Kind::list) {
                 for (auto& one : value.list) merged.push_back(std::move(one));
             } else if (!tree.map.emplace(key, std::move(value)).second) {
-                throw Refused{fmt::format("key {} is there twice", key), member.first.Mark()};
+                throw Refused{fmt::format("key {} is there twice", text::one_line(key, 60)),
+                              member.first.Mark()};
             }
         }
         // What the mapping says itself wins over what it merges in; of those the first wins.
@@ -67,6 +73,30 @@ class Reader {
 
     std::size_t nodes_ = 0;
 };
+
+class Nothing final : public YAML::EventHandler {
+  public:
+    void OnDocumentStart(const YAML::Mark&) override {}
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  const std::string&) override {}
+    void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                         YAML::EmitterStyle::value) override {}
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                    YAML::EmitterStyle::value) override {}
+    void OnMapEnd() override {}
+};
+
+// At most two steps: YAML::LoadAll() of yaml-cpp 0.7 never ends on a text that begins with ','.
+bool has_second_document(const std::string& text) {
+    std::istringstream input(text);
+    YAML::Parser parser(input);
+    Nothing handler;
+    return parser.HandleNextDocument(handler) && parser.HandleNextDocument(handler);
+}
 
 std::string place(const YAML::Mark& mark) {
     return mark.is_null() ? std::string()
@@ -82,11 +112,10 @@ const YamlTree* YamlTree::find(const std::string& key) const {
 
 Result<YamlTree> parse_yaml(std::string_view text, const std::string& file) {
     try {
-        const auto documents = YAML::LoadAll(std::string(text));
-        if (documents.empty()) return YamlTree{};
-        if (documents.size() > 1)
+        const std::string whole(text);
+        if (has_second_document(whole))
             return fail(Errc::invalid, fmt::format("{} holds more than one YAML document", file));
-        return Reader().read(documents.front(), 0);
+        return Reader().read(YAML::Load(whole), 0);
     } catch (const YAML::Exception& e) {
         return fail(Errc::invalid, fmt::format("{}: not valid YAML{}", file, place(e.mark)));
     } catch (const Refused& e) {

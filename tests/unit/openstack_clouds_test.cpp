@@ -211,6 +211,8 @@ std::vector<unit::Rule> field_rules() {
              unit::expect_equal(good(cloud_a(regions + "    region_name: R2\n")).auth_url,
                                 "https://k:5000/v3");
              bad(cloud_a(regions + "    region_name: R3\n"), "R1, R2");
+             bad(cloud_a("    regions: [{values: {}}]\n"), "without a name");
+             bad(cloud_a("    regions: {}\n"), "must be a list");
          }},
         {"interface: endpoint_type is its older word, publicURL its older value",
          [] {
