@@ -60,7 +60,8 @@ Action action_of(const json_t* j) {
     a.request_id = json::string(j, "request_id");
     a.name = json::string(j, "action");
     a.found = !a.request_id.empty();
-    a.started = parse_iso_time(json::string(j, "start_time")).value_or(0);
+    a.started_ms = parse_iso_millis(json::string(j, "start_time")).value_or(0);
+    a.started = a.started_ms / 1000;
     return a;
 }
 

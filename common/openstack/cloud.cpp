@@ -15,8 +15,10 @@ namespace {
 
 using std::chrono::system_clock;
 
-// nova's clock has no fractions in these lists, and ours is known to a second only.
+// changes-since counts whole seconds.
 constexpr std::int64_t clock_slack_seconds = 2;
+// The clocks of nova's own hosts.
+constexpr std::int64_t host_skew_ms = 250;
 
 std::string iso_time(system_clock::time_point t) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(system_clock::to_time_t(t)));
@@ -204,15 +206,16 @@ Result<Action> Cloud::latest_action(const std::string& server_id, const std::str
                     {}};
     auto actions = impl_->one<std::vector<Action>>(call, parse_actions);
     if (!actions) return tl::unexpected(actions.error());
-    const auto first = std::chrono::duration_cast<std::chrono::seconds>(
+    const auto first = std::chrono::duration_cast<std::chrono::milliseconds>(
                            impl_->session.cloud_time(since).time_since_epoch())
                            .count() -
-                       clock_slack_seconds;
-    std::erase_if(*actions, [&](const Action& a) { return a.name != name || a.started < first; });
+                       host_skew_ms;
+    std::erase_if(*actions,
+                  [&](const Action& a) { return a.name != name || a.started_ms < first; });
     if (actions->empty()) return Action{};
-    const auto newest =
-        std::max_element(actions->begin(), actions->end(),
-                         [](const Action& a, const Action& b) { return a.started < b.started; });
+    const auto newest = std::max_element(
+        actions->begin(), actions->end(),
+        [](const Action& a, const Action& b) { return a.started_ms < b.started_ms; });
     return action(server_id, newest->request_id);
 }
 

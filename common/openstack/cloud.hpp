@@ -73,6 +73,7 @@ struct Action {
     bool succeeded = false;
     std::string message;  // why it failed: the failed event, or the server's fault
     std::int64_t started = 0, ended = 0;
+    std::int64_t started_ms = 0;  // the start in milliseconds
 };
 
 enum class Reboot { soft, hard };

@@ -99,6 +99,18 @@ std::optional<std::int64_t> parse_iso_time(std::string_view value) {
     return static_cast<std::int64_t>(::timegm(&t));
 }
 
+std::optional<std::int64_t> parse_iso_millis(std::string_view value) {
+    const auto whole = parse_iso_time(value);
+    if (!whole) return std::nullopt;
+    std::int64_t millis = 0, unit = 100;
+    if (value.size() > 20 && value[19] == '.')
+        for (std::size_t i = 20; i < value.size() && unit > 0; ++i, unit /= 10) {
+            if (value[i] < '0' || value[i] > '9') break;
+            millis += (value[i] - '0') * unit;
+        }
+    return *whole * 1000 + millis;
+}
+
 std::chrono::milliseconds backoff(unsigned attempt, double random) {
     const auto full = std::int64_t{250} << std::min(attempt == 0 ? 0U : attempt - 1, 5U);
     const auto half = static_cast<double>(full) / 2;

@@ -20,6 +20,8 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
 
 // ISO 8601 as OpenStack writes it ("2018-04-25T01:26:29.074738", with or without Z): UTC.
 std::optional<std::int64_t> parse_iso_time(std::string_view value);
+// The same in milliseconds.
+std::optional<std::int64_t> parse_iso_millis(std::string_view value);
 
 // The wait before attempt ATTEMPT (1, 2, ...): doubles from 250 ms to 8 s, and RANDOM (0..1) takes
 // off up to a half, so that many processes do not come back together.

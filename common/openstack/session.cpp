@@ -22,6 +22,7 @@ using std::chrono::system_clock;
 
 // A token this near its end is not used any more.
 constexpr std::int64_t token_margin_seconds = 60;
+constexpr std::int64_t max_offset_spread_ms = 30000;  // what slow answers may cause
 
 double random_fraction() {
     thread_local std::minstd_rand generator{std::random_device{}()};
@@ -50,7 +51,8 @@ Deadline Session::call_deadline() const {
 }
 
 system_clock::time_point Session::cloud_time(system_clock::time_point ours) const {
-    return ours + seconds(clock_offset_.load());
+    const std::int64_t offset = clock_offset_;
+    return offset == unknown_offset ? ours : ours + milliseconds(offset);
 }
 
 Counters Session::counters() const {
@@ -64,9 +66,22 @@ Error Session::fault(const std::string& what, const std::string& why) const {
 HttpAnswer Session::send(const HttpRequest& request, Deadline deadline) {
     ++requests_;
     HttpAnswer answer = transport_->send(request, deadline);
-    if (const auto date = parse_http_date(answer.header("date")))
-        clock_offset_ = seconds_of(*date) - seconds_of(system_clock::now());
+    note_clock(answer);
     return answer;
+}
+
+// A Date header has whole seconds and was written before it came here, so each difference is at
+// most the true one: the largest is the best, and never too large. A much smaller one means
+// that a clock was set.
+void Session::note_clock(const HttpAnswer& answer) {
+    const auto date = parse_http_date(answer.header("date"));
+    if (!date) return;
+    const std::int64_t now =
+        std::chrono::duration_cast<milliseconds>(*date - system_clock::now()).count();
+    const std::lock_guard lock(clock_mutex_);
+    const std::int64_t best = clock_offset_;
+    if (best == unknown_offset || now > best || now < best - max_offset_spread_ms)
+        clock_offset_ = now;
 }
 
 bool Session::wait(const Verdict& verdict, unsigned attempt, Deadline deadline,

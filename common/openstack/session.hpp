@@ -45,7 +45,8 @@ class Session {
     // "https://nova:8774/v2.1": where the service's paths begin.
     Result<std::string> service_root(const std::string& service);
 
-    // The cloud's clock, as far as its Date headers told.
+    // The cloud's clock, as far as its Date headers told; never later than it is, at most 1 s
+    // earlier.
     std::chrono::system_clock::time_point cloud_time(
         std::chrono::system_clock::time_point ours) const;
     Counters counters() const;
@@ -58,6 +59,7 @@ class Session {
     Result<TokenPtr> sign_in(Deadline deadline);
     Error sign_in_refused(const HttpAnswer& answer) const;
     HttpAnswer send(const HttpRequest& request, Deadline deadline);
+    void note_clock(const HttpAnswer& answer);
     HttpRequest request_for(const Call& call, const std::string& url, const Token& token,
                             const std::string& version) const;
     // Waits as VERDICT wants; false, with the reason in ERROR, when there is no time for it.
@@ -82,7 +84,9 @@ class Session {
     bool max_known_ = false;
     std::string max_version_;  // of compute; empty: none
 
-    std::atomic<std::int64_t> clock_offset_{0};  // seconds, cloud's minus ours
+    static constexpr std::int64_t unknown_offset = INT64_MIN;
+    std::mutex clock_mutex_;
+    std::atomic<std::int64_t> clock_offset_{unknown_offset};  // milliseconds, cloud's minus ours
     std::atomic<std::uint64_t> requests_{0}, logins_{0}, retries_{0};
 };
 

@@ -45,6 +45,9 @@ class Control:
     def counters(self) -> dict:
         return self._call("GET", "counters")
 
+    def secrets(self) -> list[str]:
+        return self._call("GET", "secrets")
+
     def log(self) -> list[dict]:
         return self._call("GET", "log")
 
@@ -96,8 +99,8 @@ class LabCloud(Control):
                    "--clouds-yaml", str(self.clouds_yaml), "--more-clouds", str(self.more_clouds)]
         command += ["--hook", hook] if hook else []
         command += ["--base", base] if base else []
-        errors = open(log, "ab") if log else subprocess.DEVNULL
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        with open(log or "/dev/null", "ab") as errors:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         line = self.process.stdout.readline()
         if not line.startswith("lab cloud: "):
             raise RuntimeError("the lab cloud did not start")
@@ -112,4 +115,5 @@ class LabCloud(Control):
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(10)
+        self.process.stdout.close()
         self._folder.cleanup()

@@ -3,6 +3,7 @@
 
 GET  /lab/state       servers (with what they really run), images, rebuilds in flight
 GET  /lab/counters    logins, lists, post_rebuild, rebuilds, max_rebuilds_in_flight, hook_spawn ...
+GET  /lab/secrets     what must be in no log: secrets, passwords, tokens, adminPass values
 GET  /lab/log         the requests: method, path, status (no headers, no bodies)
 POST /lab/reset       counters, log, plans, faults and knobs as at the start
 POST /lab/set         {knob: value, ...}: class Knobs in cloud_state.py
@@ -54,6 +55,9 @@ class Control:
 
     def _get_counters(self) -> dict:
         return dict(self.cloud.counters)
+
+    def _get_secrets(self) -> list:
+        return sorted(self.cloud.secrets | {c.secret for c in self.cloud.credentials.values()})
 
     def _get_log(self) -> list:
         return self.cloud.log

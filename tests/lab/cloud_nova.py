@@ -234,7 +234,8 @@ class Nova:
         server.image = image.id  # already now, and also when the rebuild fails
         record = self._begin(server, "rebuild", request_id, "rebuilding")
         self.power.begin(self.power.rebuild(server, record, self.cloud.take_plan(server.name)))
-        shown = self.view(server, version) | {"adminPass": "lab-" + uuid.uuid4().hex[:8]}
+        shown = self.view(server, version) | {"adminPass": "lab-" + uuid.uuid4().hex[:12]}
+        self.cloud.secrets.add(shown["adminPass"])
         location = f"{self.keystone.base}/compute/v2.1/servers/{server.id}"
         return of_json({"server": shown}, 202, {"Location": location})
 

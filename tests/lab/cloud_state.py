@@ -146,6 +146,7 @@ class Cloud:
         self.knobs = Knobs()
         self.counters: Counter[str] = Counter()
         self.log: list[dict] = []
+        self.secrets: set[str] = set()  # tokens and adminPass values that were given out
         self.rebuilds_in_flight = 0
         self.posts_in_flight = 0
 
@@ -174,6 +175,7 @@ class Cloud:
     def new_token(self, credential: Credential) -> tuple[str, float]:
         token, expires = uuid.uuid4().hex + uuid.uuid4().hex, time.time() + self.knobs.token_life
         self.tokens[token] = (credential, expires)
+        self.secrets.add(token)
         return token, expires
 
     def owner_of(self, token: str) -> Credential | None:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The cloud that the contract tests run against: the lab cloud, or a true one.
+
+A true one is described by the JSON file that COHORT_TEST_CLOUD names:
+  {"clouds": FILE, "cloud": NAME, "reader_cloud": NAME, "member_cloud": NAME, "password_cloud": NAME,
+   "servers": [{"id", "name"}, ...]   at least 4, all ACTIVE on images[0]
+   "images": [{"id", "name", "stamp"}, ...]   at least 2, active; "stamp_property": KEY
+   "seconds": how long one action may take,
+   "commands": {"fail": ARGV, "heal": ARGV, "lock": ARGV, "unlock": ARGV, "stop": ARGV}}
+where ARGV's {id} and {name} stand for the server's, and a command that is absent skips its tests.
+"""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import harness
+
+
+class Lab:
+    """The lab cloud in a process of its own."""
+
+    seconds = 20
+
+    def __init__(self) -> None:
+        from cloud_client import LabCloud
+
+        self.lab = LabCloud(harness.lab_servers(8), harness.lab_images())
+        self.lab.set(rebuild_delay=0.1, reboot_delay=0.1)
+        self.clouds, self.cloud = self.lab.more_clouds, "lab"
+        self.roles = {"reader": "lab-reader", "member": "lab-member", "password": "lab-password"}
+        self.servers = harness.lab_servers(8)
+        self.images = [{**image, "stamp": image["properties"]["cohort_stamp"]} for image in harness.lab_images()]
+        self.stamp_property = "cohort_stamp"
+
+    def do(self, what: str, server: dict) -> None:
+        name = server["name"]
+        if what == "fail":
+            self.lab.next(name, outcome="error", fault="Build of instance aborted: injected")
+        elif what in ("lock", "unlock"):
+            self.lab.change_server(name, locked=what == "lock")
+        elif what == "stop":
+            self.lab.change_server(name, vm_state="stopped")
+
+    def close(self) -> None:
+        self.lab.stop()
+
+
+class True_:
+    def __init__(self, path: str) -> None:
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+        self.clouds, self.cloud = told["clouds"], told["cloud"]
+        self.roles = {role: told.get(f"{role}_cloud") for role in ("reader", "member", "password")}
+        self.servers, self.images = told["servers"], told["images"]
+        self.stamp_property = told.get("stamp_property", "cohort_stamp")
+        self.seconds = told.get("seconds", 120)
+        self.commands = told.get("commands", {})
+
+    def do(self, what: str, server: dict) -> None:
+        if what not in self.commands:
+            if what == "heal":
+                return
+            raise unittest.SkipTest(f"this cloud's description has no command '{what}'")
+        command = [word.format(**server) for word in self.commands[what]]
+        subprocess.run(command, check=True, timeout=120)
+
+    def close(self) -> None:
+        pass
+
+
+def open_target() -> Lab | True_:
+    described = os.environ.get("COHORT_TEST_CLOUD")
+    return True_(described) if described else Lab()
+
+
+class TargetCase(unittest.TestCase):
+    """Test cases that share one target; each server in use is brought back to images[0]."""
+
+    target: Lab | True_
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.target = open_target()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.target.close()
+
+    def call(self, *words: str, role: str = "", **options) -> harness.Result:
+        name = self.target.roles[role] if role else self.target.cloud
+        if not name:
+            self.skipTest(f"this cloud's description has no {role}_cloud")
+        return harness.cloudcall(self.target.clouds, *words, cloud=name, **options)
+
+    def good(self, *words: str, **options):
+        result = self.call(*words, **options)
+        self.assertEqual(result.code, 0, result.value)
+        return result.value
+
+    def follow(self, server: dict, request: str) -> dict:
+        return self.good("follow", server["id"], request)
+
+    def settled(self, server: dict) -> dict:
+        """The server as soon as no task runs."""
+        limit = time.monotonic() + self.target.seconds
+        while time.monotonic() < limit:
+            now = self.good("server", server["id"])
+            if not now["task_state"]:
+                return now
+            time.sleep(0.1)
+        raise AssertionError(f"{server['name']} keeps its task: {now}")
+
+    def rebuild(self, server: dict, image: dict) -> dict:
+        return self.follow(server, self.good("rebuild", server["id"], image["id"])["request_id"])
