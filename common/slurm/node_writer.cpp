@@ -78,6 +78,13 @@ std::string our_reason(std::string_view reason) {
     return std::string(reason_prefix) + text::one_line(bare, max_reason_bytes);
 }
 
+// What slurmd itself writes when a prolog failed: our launch gate's doing, or a script's.
+bool is_slurms_own(std::string_view reason) { return reason.starts_with("Prolog error"); }
+
+bool is_foreign(const Node& node) {
+    return !node.reason.empty() && !node.has_our_reason() && !is_slurms_own(node.reason);
+}
+
 bool out_of_service(const NodeState& s) {
     return s.drain || s.fail;
 }
@@ -97,8 +104,7 @@ Status take_out(const std::string& node, std::string_view reason) {
         return keep_reason(node, full);
     }
     // An administrator's drain keeps its reason: FAIL and DOWN are added without one.
-    const bool foreign =
-        before->state.drain && !before->reason.empty() && !before->has_our_reason();
+    const bool foreign = before->state.drain && is_foreign(*before);
     for (const std::uint32_t state :
          {std::uint32_t{NODE_STATE_FAIL}, std::uint32_t{NODE_STATE_DOWN}}) {
         Update update(node);
@@ -136,7 +142,9 @@ Status give_back(const std::string& node) {
 Status drain(const std::string& node, std::string_view reason) {
     auto before = load_node(node);
     if (!before) return tl::unexpected(before.error());
-    if (out_of_service(before->state) && !before->has_our_reason()) return {};
+    if (out_of_service(before->state) && !before->has_our_reason() &&
+        !is_slurms_own(before->reason))
+        return {};
     Update update(node);
     update.state(NODE_STATE_DRAIN).reason(our_reason(reason));
     return update.send();

@@ -28,7 +28,7 @@ Status take_out(const std::string& node, std::string_view reason);
 Status give_back(const std::string& node);
 
 // Planned waiting: DRAIN with "cohort: REASON". Kills the job of a CONFIGURING node: never use it
-// on one. An administrator's own drain is kept.
+// on one. An administrator's own drain is kept; slurmd's own "Prolog error" gets our reason.
 Status drain(const std::string& node, std::string_view reason);
 
 // Re-read, change, write, read back: EDIT gets the record as it is now and changes it. When the
