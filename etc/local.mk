@@ -4,18 +4,30 @@ exampledir = $(docdir)/examples
 dist_example_DATA = \
 	etc/cohort.conf.example \
 	etc/slurm.conf.fragment
+examplepluginsdir = $(exampledir)/plugstack.conf.d
+dist_exampleplugins_DATA = etc/plugstack.conf.d/cohort.conf
+exampleprofiledir = $(exampledir)/profile.d
+dist_exampleprofile_DATA = etc/profile.d/zz-flox-task-profile.sh
+# For sites that may not load SPANK plugins.
+dist_pkglibexec_SCRIPTS = etc/cohort-task-prolog
 
 systemdunitdir = $(prefix)/lib/systemd/system
-dist_systemdunit_DATA = etc/cohort-advance.timer
+dist_systemdunit_DATA = \
+	etc/cohort-advance.timer \
+	etc/cohort-report.path
 nodist_systemdunit_DATA = \
 	etc/cohort-advance.service \
-	etc/cohort-join.service
+	etc/cohort-join.service \
+	etc/cohort-profile.service \
+	etc/cohort-report.service
 slurmddropindir = $(systemdunitdir)/slurmd.service.d
 nodist_slurmddropin_DATA = etc/slurmd-cohort.conf
 
 UNIT_TEMPLATES = \
 	etc/cohort-advance.service.in \
 	etc/cohort-join.service.in \
+	etc/cohort-profile.service.in \
+	etc/cohort-report.service.in \
 	etc/slurmd-cohort.conf.in
 EXTRA_DIST += $(UNIT_TEMPLATES)
 CLEANFILES += $(nodist_systemdunit_DATA) $(nodist_slurmddropin_DATA)

@@ -64,11 +64,27 @@ cohort_node_SOURCES = \
 	rebootprog/node_join.hpp \
 	rebootprog/node_judge.cpp \
 	rebootprog/node_judge.hpp \
-	rebootprog/node_main.cpp
+	rebootprog/node_main.cpp \
+	rebootprog/node_profile.cpp \
+	rebootprog/node_profile.hpp
 cohort_node_LDADD = \
+	libruntime.la \
 	libcohort_slurm.la \
 	libcohort.la \
 	$(SLURM_LIBS)
+
+# The runtime of a node: its wanted settings and what a profile is made of.
+noinst_LTLIBRARIES += libruntime.la
+libruntime_la_SOURCES = \
+	rebootprog/doctor_runtime.cpp \
+	rebootprog/doctor_runtime.hpp \
+	rebootprog/profile_source.cpp \
+	rebootprog/profile_source.hpp \
+	rebootprog/settings_store.cpp \
+	rebootprog/settings_store.hpp \
+	rebootprog/worker_settings.cpp \
+	rebootprog/worker_settings.hpp
+libruntime_la_LIBADD = libcohort.la
 
 if HAVE_CHECK
 REBUILD_UNIT_TESTS = \

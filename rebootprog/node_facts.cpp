@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "common/file.hpp"
+#include "common/profile_store.hpp"
+#include "common/revision.hpp"
 #include "common/sha256.hpp"
 #include "common/text.hpp"
 
@@ -71,7 +73,18 @@ Result<NodeFacts> read_node_facts(const Settings& settings) {
     NodeFacts facts;
     facts.observed = {std::move(*stamp), root_identity(), boot_time()};
     facts.boot_id = read_trimmed("/proc/sys/kernel/random/boot_id");
+    const auto profile = read_profile();
+    if (profile)
+        facts.sealed = profile->revision();
+    else if (profile.error().code != Errc::not_found)
+        facts.profile_fault = profile.error().message;
     return facts;
+}
+
+std::string own_revision(const NodeFacts& facts) {
+    if (!facts.sealed.empty()) return facts.sealed;
+    if (!facts.profile_fault.empty() || facts.observed.stamp.empty()) return {};
+    return revision_name_of_stamp(facts.observed.stamp);
 }
 
 std::string node_name() {

@@ -13,9 +13,15 @@
 namespace cohort {
 
 struct NodeFacts {
-    Observed observed;    // stamp, root identity, boot time
-    std::string boot_id;  // the kernel's, new at each boot
+    Observed observed;          // stamp, root identity, boot time
+    std::string boot_id;        // the kernel's, new at each boot
+    std::string sealed;         // revision of the sealed task profile; empty: this node has none
+    std::string profile_fault;  // why the profile that is there is refused
 };
+
+// The revision that this node can prove by itself: of its sealed profile, else of its stamp. Empty
+// when it has neither, and when its profile is refused.
+std::string own_revision(const NodeFacts& facts);
 
 // Errc::not_found when StampFile= names a file that is not there.
 Result<NodeFacts> read_node_facts(const Settings& settings);

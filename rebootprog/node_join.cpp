@@ -32,10 +32,11 @@ int out_of_service(const std::string& node, const std::string& why) {
     return exit_code::some_failed;
 }
 
-// The label of what runs here. A stamp speaks for itself; without one the controller's wish is all
-// there is, and only the weak proof stands behind it.
+// The label of what runs here. A sealed profile or a stamp speaks for itself; without one the
+// controller's wish is all there is, and only the weak proof stands behind it.
 std::string label_of(const NodeRecord& record, const NodeFacts& facts) {
-    if (!facts.observed.stamp.empty()) return revision_name_of_stamp(facts.observed.stamp);
+    if (!facts.profile_fault.empty()) return {};
+    if (const std::string own = own_revision(facts); !own.empty()) return own;
     if (record.want && is_revision_name(record.want->revision)) return record.want->revision;
     return record.revision;
 }
@@ -57,6 +58,8 @@ Status lift_what_is_ours(const std::string& name, bool was_published) {
 Status publish(const Node& node, const NodeFacts& facts, const std::string& why) {
     const bool was_published = published_in_this_boot(facts);
     const std::string label = label_of(node.record, facts);
+    if (!facts.profile_fault.empty())
+        return fail(Errc::invalid, "the task profile is not usable: " + facts.profile_fault);
     if (!is_revision_name(label))
         return fail(
             Errc::invalid,
@@ -82,6 +85,14 @@ bool keep_root(const Node& node, const NodeFacts& facts) {
     return kept.has_value();
 }
 
+// A node that was never adopted has no label, but its launch gate must not refuse every job.
+void publish_locally(const NodeFacts& facts) {
+    const std::string own = own_revision(facts);
+    if (own.empty()) return;
+    if (auto kept = write_published({own, "", facts.boot_id, facts.observed.stamp}); !kept)
+        log::error("{}", kept.error().message);
+}
+
 // A step of join --after: nothing when it has to look again.
 std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
                               const Settings& settings, std::string& waiting_for) {
@@ -98,6 +109,7 @@ std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
     switch (decision.act) {
         case Act::go_on:
             log::info("{}: {}", name, decision.why);
+            if (!node->record.want && node->record.revision.empty()) publish_locally(facts);
             return keep_root(*node, facts) ? exit_code::ok : exit_code::try_again;
         case Act::take_out:
             return out_of_service(name, decision.why);

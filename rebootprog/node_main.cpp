@@ -8,6 +8,7 @@
 #include "common/slurm/load.hpp"
 #include "rebootprog/command_line.hpp"
 #include "rebootprog/node_join.hpp"
+#include "rebootprog/node_profile.hpp"
 
 namespace {
 
@@ -24,6 +25,49 @@ Settings node_settings() {
     return {};
 }
 
+// The verbs of the runtime (node_profile.hpp) and their options.
+struct RuntimeVerbs {
+    ProfileOptions options;
+    CLI::App* write = nullptr;
+    CLI::App* check = nullptr;
+    CLI::App* revision = nullptr;
+    CLI::App* report = nullptr;
+
+    explicit RuntimeVerbs(CLI::App& app) {
+        auto* profile = app.add_subcommand("profile", "the sealed task profile of this node");
+        profile->require_subcommand(1);
+        write = profile->add_subcommand("write", "seal what this image and environment give tasks");
+        add_source(write);
+        write->add_flag("--require-exports", options.require_exports,
+                        "an allow-listed variable that is not set is an error");
+        check = profile->add_subcommand("check", "exit 0 when it is whole and the published one");
+        revision = app.add_subcommand("revision", "canonical settings, hash and short name");
+        add_source(revision);
+        revision->add_flag("--json", options.json, "as JSON");
+        revision->add_flag("--slurmd", options.slurmd, "as arguments of a dynamic node's slurmd");
+        for (auto* verb : {write, check, revision})
+            verb->add_option("--directory", options.directory, "where the profile is");
+        report = app.add_subcommand("report", "put the launch gate's reason on this node");
+    }
+    bool parsed() const {
+        return write->parsed() || check->parsed() || revision->parsed() || report->parsed();
+    }
+    int run(const Settings& settings) const {
+        if (write->parsed()) return node_profile_write(settings, options);
+        if (check->parsed()) return node_profile_check(options);
+        if (revision->parsed()) return node_revision(settings, options);
+        return node_report();
+    }
+
+  private:
+    void add_source(CLI::App* verb) {
+        auto* from_env =
+            verb->add_flag("--from-env", options.from_env, "settings from WORKER_ variables");
+        verb->add_option("--settings", options.settings_file, "settings from this file")
+            ->excludes(from_env);
+    }
+};
+
 int run(int argc, char** argv) {
     CLI::App app{"cohort-node: what a compute node does at boot, in a rebuild job and at shutdown"};
     app.require_subcommand(1);
@@ -35,6 +79,7 @@ int run(int argc, char** argv) {
     when->require_option(1);
     auto* verify_command =
         app.add_subcommand("verify", "payload of a rebuild job: succeed only on a proved node");
+    const RuntimeVerbs runtime(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -42,7 +87,10 @@ int run(int argc, char** argv) {
     }
     log::set_sink(log::syslog_and_stderr_sink(program_name));
     const Settings settings = node_settings();
+    // A profile is written where Slurm may not be reachable, or configured, yet.
+    if (runtime.parsed() && !runtime.report->parsed()) return runtime.run(settings);
     slurm::initialise_library();
+    if (runtime.parsed()) return runtime.run(settings);
     if (join->parsed()) return before ? join_before(settings) : join_after(settings);
     if (verify_command->parsed()) return verify(settings);
     return exit_code::usage;

@@ -20,12 +20,19 @@ spank_cohort_la_LDFLAGS = \
 	-Wl,--version-script=$(top_srcdir)/plugins/spank/exports.map
 spank_cohort_la_DEPENDENCIES = libspank_core.la plugins/spank/exports.map
 EXTRA_DIST += plugins/spank/exports.map
+dist_man_MANS += plugins/spank/spank_cohort.8
+
+# The compat TaskProlog in dash, bash and busybox; python3 writes the profiles.
+TESTS += tests/unit/task_prolog_test
+EXTRA_DIST += tests/unit/task_prolog_test
 
 if HAVE_CHECK
 RUNTIME_TESTS = \
+	tests/unit/doctor_runtime_test \
 	tests/unit/profile_test \
 	tests/unit/published_test \
-	tests/unit/spank_test
+	tests/unit/spank_test \
+	tests/unit/worker_profile_test
 check_PROGRAMS += $(RUNTIME_TESTS)
 TESTS += $(RUNTIME_TESTS)
 endif
@@ -43,3 +50,11 @@ tests_unit_profile_test_LDADD = $(UNIT_LDADD)
 tests_unit_spank_test_SOURCES = tests/unit/spank_test.cpp
 tests_unit_spank_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_spank_test_LDADD = libspank_core.la $(UNIT_LDADD)
+
+tests_unit_worker_profile_test_SOURCES = tests/unit/worker_profile_test.cpp
+tests_unit_worker_profile_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_worker_profile_test_LDADD = libruntime.la $(UNIT_LDADD)
+
+tests_unit_doctor_runtime_test_SOURCES = tests/unit/doctor_runtime_test.cpp
+tests_unit_doctor_runtime_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_doctor_runtime_test_LDADD = libruntime.la $(UNIT_LDADD)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// `scohort doctor`, the part about launch gates: what of Slurm's configuration would let a task run
+// without its gate, or make a bad node cost a job. Pure but for the last two functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.hpp"
+
+namespace cohort {
+
+struct Finding {
+    enum class Level { ok, warning, failure };
+    Level level = Level::ok;
+    std::string check;  // "PrologFlags"
+    std::string text;   // what is so, and what to do
+};
+
+struct RuntimeView {
+    std::uint32_t slurm_major = 0, slurm_minor = 0;
+    bool prolog_alloc = false, prolog_defer_batch = false;  // PrologFlags
+    std::string scheduler_parameters;
+    std::vector<std::string> plugstack;  // lines of plugstack.conf, included files in their place
+    std::uint32_t plugin_version = 0;    // SLURM_VERSION_NUMBER of spank_cohort.so; 0: not found
+};
+
+std::vector<Finding> check_runtime(const RuntimeView& view);
+
+// The lines of PATH; `include` lines (with shell patterns) are replaced by their files' lines.
+Result<std::vector<std::string>> read_plugstack(const std::string& path);
+
+// plugin_version of a plugin's file, without running any code of its hooks.
+Result<std::uint32_t> plugin_version_of(const std::string& path);
+
+}  // namespace cohort
