@@ -25,6 +25,7 @@ extern "C" {
 
 #include "common/slurm/compat.hpp"
 #include "tests/load/host.hpp"
+#include "tests/load/spank_host.hpp"
 
 namespace {
 
@@ -153,6 +154,26 @@ void use_job_submit(void* library, const Row& row) {
     expect(host::outstanding() == 0, row.file + ": nothing of Slurm's memory is left over");
 }
 
+// Only at submission may init refuse: in slurmstepd Slurm 22.05 calls the task that never ran a
+// success. The gates write on the node and are shown by the unit and system tests.
+void use_spank(void* library, const Row& row) {
+    const auto* version = static_cast<const unsigned int*>(::dlsym(library, "plugin_version"));
+    expect(*version == SLURM_VERSION_NUMBER, row.file + ": built for these headers");
+    using Hook = int (*)(void*, int, char**);
+    const auto init = function<Hook>(library, "slurm_spank_init");
+    const auto post_opt = function<Hook>(library, "slurm_spank_init_post_opt");
+    std::string good = "path=append", bad = "pathh=append";
+    char *good_argv[] = {good.data()}, *bad_argv[] = {bad.data()};
+    for (const int context : {host::srun, host::sbatch, host::slurmstepd}) {
+        host::play(context);
+        expect(init(nullptr, 1, good_argv) == 0, row.file + ": good arguments pass everywhere");
+        expect(init(nullptr, 1, bad_argv) == (context == host::slurmstepd ? 0 : -1),
+               row.file + ": bad arguments are refused at submission only");
+    }
+    host::play(host::srun);
+    expect(post_opt(nullptr, 1, bad_argv) == 0, row.file + ": init_post_opt never fails");
+}
+
 void load(const Row& row) {
     void* library = ::dlopen(row.file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -162,6 +183,7 @@ void load(const Row& row) {
     for (const auto& symbol : row.symbols)
         expect(::dlsym(library, symbol.c_str()) != nullptr, row.file + ": " + symbol + " is there");
     if (row.kind == "job_submit") use_job_submit(library, row);
+    if (row.kind == "spank") use_spank(library, row);
     expect(::dlclose(library) == 0, row.file + ": unloads");
 }
 

@@ -8,7 +8,9 @@ TESTS += tests/load/load_test
 tests_load_load_test_SOURCES = \
 	tests/load/host.cpp \
 	tests/load/host.hpp \
-	tests/load/load_test.cpp
+	tests/load/load_test.cpp \
+	tests/load/spank_host.cpp \
+	tests/load/spank_host.hpp
 # The plugins find Slurm's symbols in the process, as in slurmctld.
 tests_load_load_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_load_load_test_LDADD = -ldl

@@ -3,10 +3,16 @@
 EXTRA_DIST += \
 	tests/system/conftest.py \
 	tests/system/run \
+	tests/system/sealed.py \
+	tests/system/spanklab.py \
 	tests/system/test_demo.py \
 	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \
 	tests/system/test_lab.py \
 	tests/system/test_lab_images.py \
 	tests/system/test_lab_namespaces.py \
-	tests/system/test_main_job.py
+	tests/system/test_main_job.py \
+	tests/system/test_node_runtime.py \
+	tests/system/test_spank_flags.py \
+	tests/system/test_spank_gates.py \
+	tests/system/test_spank_injection.py

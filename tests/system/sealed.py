@@ -27,8 +27,8 @@ def files(precedence: str = "prepend", variables: Mapping[str, str] | None = Non
     """The nine files of a profile of flox/echoip:2, by name."""
     variables = variables if variables is not None else {"TOOL_HOME": "/opt/tool = é"}
     settings = {"worker_image": IMAGE, "flox_env": "flox/echoip", "flox_generation": "2",
-                "activate_mode": "run", "env_exports": ",".join(sorted(variables)),
-                "path_precedence": precedence}  # fmt: skip
+                "activate_mode": "run", "profile_schema": "1",
+                "env_exports": ",".join(sorted(variables)), "path_precedence": precedence}  # fmt: skip
     made = {
         "schema": "1\n",
         "settings": canonical(settings),

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The launch gates on a real cluster: no task runs on a bad node, no job is lost, the node says why.
+
+n1 and n3 are good; n2 gets the damage of the row.
+"""
+from __future__ import annotations
+
+import pytest
+
+import sealed
+from lab import LAB
+from machines import wait_until
+from spanklab import PROFILE, environment, on, plugstack, prepare, refused, start
+
+BAD = "n2"
+
+
+def reseal(**changed: str):
+    """A profile that somebody sealed with other content."""
+
+    def damage(lab) -> None:
+        made = {**sealed.files(), **{name.replace("_", "-"): text for name, text in changed.items()}}
+        made.pop("revision")
+        on(lab, BAD, f"rm -rf {PROFILE}")
+        sealed.write(LAB / "shared" / "damaged", {**made, "revision": sealed.seal(made)})
+        on(lab, BAD, f"cp -r /shared/damaged {PROFILE}; chown -R 0:0 {PROFILE}; chmod 755 {PROFILE}; chmod 444 {PROFILE}/*")
+
+    return damage
+
+
+def shell(script: str):
+    return lambda lab: on(lab, BAD, f"cd {PROFILE} && {script}")
+
+
+# The words of the issue's fourteen, what is done, and the sentence that people read.
+CORRUPTIONS = [
+    ("a file is absent", shell("rm vars"), "vars is missing"),
+    ("a file is empty", shell(": >image.n; chmod 444 image.n; mv image.n image"), "image has 0 bytes"),
+    ("a file of another owner", shell("chown 5001 vars"), "vars belongs to uid 5001"),
+    ("a file that all may write", shell("chmod 666 vars"), "vars has mode 0666"),
+    ("a symbolic link", shell("mv mode /run/mode; ln -s /run/mode mode"), "mode is a symbolic link"),
+    ("a huge file", shell("head -c 70000 /dev/zero >v; chmod 444 v; mv v vars"), "vars is larger than"),
+    ("a NUL byte", shell("printf 'A=b\\0c\\n' >v; chmod 444 v; mv v vars"), "vars contains a NUL byte"),
+    ("carriage returns", shell("printf 'run\\r\\n' >m; chmod 444 m; mv m mode"), "mode has carriage returns"),
+    ("a value of two lines", reseal(mode="run\nrun\n"), "mode has more than one line"),
+    ("another schema", reseal(schema="2\n"), "schema is '2'"),
+    ("a changed file", shell("sed s/sbin/xbin/ path >p; chmod 444 p; mv p path"), "path was changed after"),
+    ("another hash", shell("sed '1s/^..../ffff/' revision >r; chmod 444 r; mv r revision"), "not the hash of the settings"),
+    ("a torn update", shell("rm revision"), "revision is missing: the profile was not completed"),
+    ("no directory", shell(f"rm -rf {PROFILE}"), "there is no such directory"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lab(module_lab):
+    return start(module_lab, nodes=3)
+
+
+@pytest.fixture(autouse=True)
+def clean(lab):
+    yield
+    lab.run("scancel", "-u", "alice", check=False)
+    prepare(lab, sealed.files(), [BAD])
+    give_back(lab)
+
+
+def give_back(lab) -> None:
+    """What the manual tells the administrator to do after the repair."""
+    if "drain" in lab.node_states().get(BAD, ""):
+        lab.run("scontrol", "update", f"nodename={BAD}", "state=resume")
+    lab.wait_nodes("idle", [BAD])
+
+
+def side_effect(lab, name: str) -> bool:
+    return lab.run("test", "-e", f"/shared/home/alice/{name}", check=False).returncode == 0
+
+
+def wait_drained(lab) -> None:
+    wait_until(lambda: "drain" in lab.node(BAD)["State"].lower() or "DRAIN" in lab.node(BAD)["State"],
+               30, f"{BAD} is drained", 0.1)  # fmt: skip
+    assert lab.node(BAD)["Reason"].startswith(("Prolog error", "cohort: ")), lab.node(BAD)
+
+
+def run_again(lab, job: str) -> None:
+    lab.run("scontrol", "release", job)
+    lab.run("scontrol", "update", f"jobid={job}", "starttime=now")
+    lab.wait_job(job, seconds=90)
+
+
+@pytest.mark.parametrize("words,damage,sentence", CORRUPTIONS, ids=[c[0].replace(" ", "-") for c in CORRUPTIONS])
+def test_a_corruption_runs_nothing_and_loses_nothing(lab, words, damage, sentence):
+    damage(lab)
+    done = lab.run("srun", "-w", BAD, "touch", "ran.srun", user="alice", check=False, timeout=60)
+    assert done.returncode != 0 and "rolog" in done.stderr, done
+    wait_drained(lab)
+    assert sentence in refused(lab, BAD)
+    on(lab, BAD, "rm -f /run/cohort/refused")
+    give_back(lab)
+
+    single = lab.submit("-w", BAD, wrap="touch ran.sbatch")
+    wait_drained(lab)
+    assert sentence in refused(lab, BAD)
+    give_back(lab)
+    # The script itself may have begun on the good first node: Alloc does not wait for the second.
+    pair = lab.submit("-N2", "-w", f"n1,{BAD}", wrap="sleep 1; srun sh -c 'touch ran.pair.$SLURMD_NODENAME'")
+    wait_drained(lab)
+    for job in (single, pair):
+        lab.wait_job(job, "PENDING", seconds=30)
+        assert lab.job(job)["Restarts"] == "1", lab.job(job)
+    for name in ("ran.srun", "ran.sbatch", f"ran.pair.{BAD}"):
+        assert not side_effect(lab, name), name
+
+    prepare(lab, sealed.files(), [BAD])
+    give_back(lab)
+    for job in (single, pair):
+        run_again(lab, job)
+    assert side_effect(lab, "ran.sbatch") and side_effect(lab, f"ran.pair.{BAD}")
+    lab.run("sh", "-c", "rm -f /shared/home/alice/ran.*")
+
+
+def test_a_profile_damaged_during_a_job_fails_the_next_step_and_tells_the_user(lab):
+    script = "#!/bin/sh\nsrun true && echo first\ntouch go\nwhile [ ! -e went ]; do sleep 0.1; done\nsrun touch ran.step\necho rc $?\n"
+    job = lab.out("sbatch", "--parsable", "-w", BAD, "-o", "out.damaged", user="alice", stdin=script)
+    wait_until(lambda: side_effect(lab, "go"), 30, "the job's first step")
+    on(lab, BAD, f"rm {PROFILE}/vars")
+    lab.run("touch", "/shared/home/alice/went")
+    lab.wait_job(job, "COMPLETED", "FAILED", seconds=60)
+    out = lab.out("cat", "/shared/home/alice/out.damaged")
+    assert "first" in out and "rc 1" in out and "vars is missing" in out
+    assert "this node may not run your task" in out
+    assert not side_effect(lab, "ran.step")
+    assert "vars is missing" in refused(lab, BAD), "the node can report it: no black hole"
+    lab.run("sh", "-c", "rm -f /shared/home/alice/go /shared/home/alice/went")
+
+
+ROWS = [
+    ("nothing published", "rm -f /run/cohort/published", "published no revision"),
+    ("an earlier boot's", "sed -i 's/boot_id\":\"./boot_id\":\"x/' /run/cohort/published", "of an earlier boot"),
+    ("another revision", "sed -i 's/rev_..../rev_0000/' /run/cohort/published", "published was rev_0000"),
+    ("published by others", "chmod 666 /run/cohort/published", "only uid 0 can write"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words,script,sentence", ROWS, ids=[r[0].replace(" ", "-") for r in ROWS])
+def test_what_was_published_must_be_what_is_sealed(lab, words, script, sentence):
+    on(lab, BAD, script)
+    job = lab.submit("-w", BAD, wrap="touch ran.published")
+    wait_drained(lab)
+    assert sentence in refused(lab, BAD)
+    assert not side_effect(lab, "ran.published")
+    assert lab.job(job)["JobState"] == "PENDING"
+
+
+def test_a_node_that_publishes_a_moment_late_loses_no_job(lab):
+    on(lab, BAD, "mv /run/cohort/published /run/cohort/later; (sleep 2; mv /run/cohort/later /run/cohort/published) >/dev/null 2>&1 &")
+    assert lab.out("srun", "-w", BAD, "hostname", user="alice", timeout=60) == BAD
+
+
+def test_a_job_bound_to_another_revision_is_refused(lab):
+    other = "rev_00000000000000aa"
+    lab.run("scontrol", "update", f"nodename={BAD}", f"availablefeatures={other}", f"activefeatures={other}")
+    try:
+        job = lab.submit("-C", other, wrap="touch ran.bound")
+        wait_drained(lab)
+        assert f"bound to {other}" in refused(lab, BAD)
+        assert not side_effect(lab, "ran.bound") and lab.job(job)["JobState"] == "PENDING"
+    finally:
+        lab.run("scontrol", "update", f"nodename={BAD}", "availablefeatures=", "activefeatures=")
+
+
+def test_profile_off_compares_the_stamp(lab):
+    plugstack("required spank_cohort.so profile=off stamp_file=/etc/lab-content")
+    try:
+        name = sealed.digest("flox-runtime-revision/1\nworker_image=2:v1\n")[:16]
+        publish = ("printf '{\"revision\":\"rev_%s\",\"boot_id\":\"%s\",\"stamp\":\"%s\"}' " + name +
+                   " $(cat /proc/sys/kernel/random/boot_id) ")  # fmt: skip
+        for node in lab.nodes:
+            on(lab, node, publish + "v1 >/run/cohort/published")
+        path = environment(lab.out("srun", "-w", BAD, "env", user="alice"))["PATH"]
+        assert sealed.ENV_PATH not in path, "nothing is injected"
+        on(lab, BAD, publish + "v2 >/run/cohort/published")
+        lab.submit("-w", BAD, wrap="touch ran.off")
+        wait_drained(lab)
+        assert "stamp is 'v1', published was 'v2'" in refused(lab, BAD)
+    finally:
+        plugstack()
+        prepare(lab, sealed.files())
+
+
+def test_no_socket_no_program_and_one_read_of_the_profile_per_step(lab):
+    trace = "strace -f -o /run/trace -e trace=openat,socket,connect,execve -p $(cat /run/slurm/slurmd.pid)"
+    on(lab, BAD, f"{trace} >/dev/null 2>&1 & echo $! >/run/strace.pid; sleep 1")
+    try:
+        lab.run("srun", "-w", BAD, "-n4", "true", user="alice", timeout=90)
+    finally:
+        on(lab, BAD, "kill $(cat /run/strace.pid); sleep 1")
+    lines = on(lab, BAD, "cat /run/trace").splitlines()
+    loader = [line.split()[0] for line in lines if "spank_cohort.so" in line and "openat" in line]
+    assert len(loader) >= 2, "the prolog's process and the step's loaded the plugin"
+    assert sum('"vars"' in line for line in lines) == len(set(loader)), "one read each, not one per task"
+    inside = [line for line in lines if line.split()[0] in loader]
+    begin = next(i for i, line in enumerate(inside) if "flox-task-profile" in line)
+    end = max(i for i, line in enumerate(inside) if '"vars"' in line)
+    calls = [line for line in inside[begin:end] if "openat" not in line]
+    assert not calls, f"between the first and the last file of a profile: {calls}"
