@@ -68,20 +68,19 @@ install_missing() {
 }
 
 # build FOLDER [CONFIGURE OPTION...]: an out-of-tree build as a distribution would configure it.
-build() {
-    local folder=$1
+build() (
+    folder=$1
     shift
-    [ -x "$top/configure" ] || (cd "$top" && ./bootstrap)
-    mkdir -p "$folder"
-    cd "$folder" || return 1
-    [ -e config.status ] || "$top/configure" --prefix=/usr --sysconfdir=/etc "$@"
-    make -j"$(nproc)"
-}
+    { [ -x "$top/configure" ] || (cd "$top" && ./bootstrap); } &&
+        mkdir -p "$folder" && cd "$folder" &&
+        { [ -e config.status ] || "$top/configure" --prefix=/usr --sysconfdir=/etc "$@"; } &&
+        make -j"$(nproc)"
+)
 
 # stage FOLDER: what `make install` of the build in FOLDER leaves, in FOLDER/stage.
 stage() {
-    rm -rf "$1/stage"
-    make -C "$1" -s install DESTDIR="$1/stage"
+    rm -rf "$1/stage" &&
+        make -C "$1" -s install DESTDIR="$1/stage"
 }
 
 need_root() {
