@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: real Slurm daemons and nodes on one machine, for the demo and the system tests.
 EXTRA_DIST += \
+	tests/lab/build-in-root \
 	tests/lab/cloudlink.py \
 	tests/lab/controller-boot \
 	tests/lab/database.py \
@@ -11,6 +12,7 @@ EXTRA_DIST += \
 	tests/lab/lab \
 	tests/lab/lab.py \
 	tests/lab/machine-init \
+	tests/lab/make-root \
 	tests/lab/machines.py \
 	tests/lab/namespace.py \
 	tests/lab/network.py \
