@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -75,6 +76,15 @@ int guard(const char* entry, Body&& body, Fallback&& fallback) noexcept {
     return fallback();
 }
 
+// slurmctld ends without fini(): the thread must not run into what exit() takes down. A child that
+// was forked off has no such thread, only its locks.
+void stop_at_exit() {
+    static const pid_t owner = ::getpid();
+    std::atexit([] {
+        if (plugin && ::getpid() == owner) (*plugin)->thread->stop(milliseconds(500));
+    });
+}
+
 void start() {
     log::set_sink(slurm_sink);
     auto fresh = std::make_shared<Plugin>();
@@ -83,6 +93,8 @@ void start() {
     fresh->thread = std::make_unique<RefreshThread>(
         "cohort", milliseconds(60), [owner = fresh.get()] { return owner->refresher.step(); });
     plugin = new std::shared_ptr<Plugin>(std::move(fresh));
+    static std::once_flag once;
+    std::call_once(once, stop_at_exit);
 }
 
 void tell(char** message, std::string_view text) noexcept {
@@ -92,12 +104,12 @@ void tell(char** message, std::string_view text) noexcept {
 int refuse(char** message, const Error& error) {
     tell(message, "cohort: " + error.message);
     switch (error.code) {
-        case Errc::unreachable:
-            return EAGAIN;  // sbatch waits and tries again by itself
+        case Errc::busy:
+            return EAGAIN;  // sbatch waits a second or more and tries again by itself
+        case Errc::failed:
+            return ESLURM_DUPLICATE_JOB_ID;
         case Errc::not_found:
             return ESLURM_INVALID_NODE_NAME;
-        case Errc::busy:
-            return ESLURM_DUPLICATE_JOB_ID;
         case Errc::denied:
             return ESLURM_ACCESS_DENIED;
         default:

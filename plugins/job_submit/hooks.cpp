@@ -20,7 +20,7 @@ Status ready(const World& world, Clock::time_point now) {
         case Freshness::warm:
             return {};
         case Freshness::cold:
-            return fail(Errc::unreachable,
+            return fail(Errc::busy,
                         "slurmctld has just started and the cohort plugin has not read the cluster "
                         "yet: try again in a few seconds");
         case Freshness::stale:
@@ -29,7 +29,7 @@ Status ready(const World& world, Clock::time_point now) {
     const auto age =
         std::chrono::duration_cast<std::chrono::seconds>(now - world.snapshot->started);
     return fail(
-        Errc::unreachable,
+        Errc::busy,
         fmt::format("the cohort plugin last read the cluster {} s ago and cannot tell what "
                     "runs where: try again in a few seconds; slurmctld's log has the reason",
                     age.count()));

@@ -43,7 +43,7 @@ class Hooks {
     Hooks(const Published<World>& world, RebuildLedger& ledger, std::function<void()> wake)
         : world_(world), ledger_(ledger), wake_(std::move(wake)) {}
 
-    // JOB has the reboot flag. An error refuses it; Errc::unreachable: try again in a moment.
+    // JOB has the reboot flag. An error refuses it; Errc::busy: try again in a moment.
     Result<RebuildDecision> submit_rebuild(const Submission& job, Clock::time_point now);
 
     // An error refuses the change.

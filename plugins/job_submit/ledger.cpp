@@ -11,7 +11,7 @@ Status RebuildLedger::refuse_second(const std::string& node, Time now) const {
     for (const auto& job : jobs_)
         if (job.node == node)
             return fail(
-                Errc::busy,
+                Errc::failed,
                 fmt::format("node {} has a rebuild job already: job {} ({}). Let it run, or "
                             "scancel {} and submit again",
                             node, job.job_id, job.pending ? "pending" : "running", job.job_id));
@@ -19,10 +19,10 @@ Status RebuildLedger::refuse_second(const std::string& node, Time now) const {
     if (entry == entries_.end()) return {};
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - entry->second.at);
     return fail(Errc::busy,
-                fmt::format("a rebuild job for node {} was submitted {} s ago: look for it with "
-                            "squeue -w {}. If it was cancelled, refused or only a test, try again "
-                            "in {} s",
-                            node, age.count(), node, settle.count() + 1));
+                fmt::format("a rebuild job for node {} was submitted {} s ago and Slurm does not "
+                            "show it yet. If it failed or was only a test, this one is accepted "
+                            "{} s after it",
+                            node, age.count(), settle.count() + 1));
 }
 
 std::string RebuildLedger::hold_reason(const Request& request) const {

@@ -43,7 +43,8 @@ class RebuildLedger {
     };
 
     // Lets the job in and returns why it must be held: "pending", "concurrent", "breaker", or ""
-    // (not at all, or by the submitter himself). Errc::busy: the node has one already.
+    // (not at all, or by the submitter himself). Errc::failed: the node has one already;
+    // Errc::busy: it seems so, try again in a moment.
     Result<std::string> admit(const Request& request, Time now);
 
     // What Slurm shows, read by calls of which the first was sent at BEGAN.

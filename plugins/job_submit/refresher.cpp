@@ -59,15 +59,18 @@ milliseconds Refresher::step() {
         return milliseconds(500);
     }
     Status read;
+    bool anything = false;
     if (now_() >= cluster_due_) {
+        anything = true;
         read = read_cluster();
         cluster_due_ = now_() + (read ? refresh_interval() : milliseconds(250));
     }
     if (read && snapshot_ && (now_() >= jobs_due_ || !ledger_.empty())) {
+        anything = true;
         read = read_jobs();
         jobs_due_ = now_() + refresh_interval();
     }
-    complain(read);
+    if (anything) complain(read);
     publish();
     if (read) config_.keep_copies();
     const auto rest = std::chrono::ceil<milliseconds>(cluster_due_ - now_());

@@ -8,6 +8,9 @@ EXTRA_DIST += \
 	tests/system/test_demo.py \
 	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \
+	tests/system/test_job_submit.py \
+	tests/system/test_job_submit_faults.py \
+	tests/system/test_job_submit_order.py \
 	tests/system/test_lab.py \
 	tests/system/test_lab_images.py \
 	tests/system/test_lab_namespaces.py \

@@ -48,13 +48,13 @@ void readiness_rules(std::vector<Rule>& rules) {
     rules.push_back({"cold: come again", [] {
                          World w = world();
                          w.snapshot.reset();
-                         refused(Plugin(w).submit(rebuild("n1")), Errc::unreachable, "few seconds");
+                         refused(Plugin(w).submit(rebuild("n1")), Errc::busy, "few seconds");
                      }});
     rules.push_back({"stale: come again", [] {
                          Plugin plugin;
                          const auto got = plugin.hooks.submit_rebuild(
                              rebuild("n1"), taken + std::chrono::seconds(31));
-                         refused(got, Errc::unreachable, "31 s ago");
+                         refused(got, Errc::busy, "31 s ago");
                      }});
     rules.push_back(
         {"StaleAfter is the site's", [] {
