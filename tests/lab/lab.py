@@ -161,6 +161,11 @@ class Lab(Queries):
         scripts.mkdir(parents=True)
         for script in SITE_SCRIPTS:
             shutil.copy(HERE / script, scripts)
+        host = LAB / "site" / services.HOST_LIBRARIES.lstrip("/")
+        if self.root != Path("/"):
+            host.mkdir()
+            for library in Path("/usr/lib").glob("*-linux-gnu/libmariadb.so.3"):
+                shutil.copy(library, host)
         munge = etc / "munge"
         munge.mkdir()
         slurmconf.write(munge, "munge.key", "0123456789abcdef" * 8, 0o400)

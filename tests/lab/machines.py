@@ -227,12 +227,15 @@ class Machine:
             )
         return done
 
-    def spawn(self, command: Sequence[str], log: str, user: str = "root") -> subprocess.Popen:
+    def spawn(
+        self, command: Sequence[str], log: str, user: str = "root",
+        env: dict[str, str] | None = None,
+    ) -> subprocess.Popen:  # fmt: skip
         """Starts a daemon that stays in the foreground; its output goes to LOGS/log."""
         with open(LOGS / log, "ab") as out:
             return subprocess.Popen(
                 [*self.enter(user), "--", *command], stdin=subprocess.DEVNULL, stdout=out,
-                stderr=out, env=self.environment(user), start_new_session=True,
+                stderr=out, env=self.environment(user) | (env or {}), start_new_session=True,
             )  # fmt: skip
 
 

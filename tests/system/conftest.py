@@ -41,34 +41,30 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     """Keeps the logs of the lab that a failed test used, and says where."""
     outcome = yield
     report = outcome.get_result()
-    labs = [v for v in getattr(item, "funcargs", {}).values() if isinstance(v, (Lab, LabFactory))]
-    if report.failed and labs:
+    if report.failed and LabFactory.running:
         name = re.sub(r"[^\w.-]+", "_", item.nodeid.rsplit("/", 1)[-1])
-        running = labs[0].running if isinstance(labs[0], LabFactory) else labs[0]
-        if running:
-            report.sections.append(("lab", f"logs kept in {running.keep_logs(KEPT / name)}"))
+        report.sections.append(("lab", f"logs kept in {LabFactory.running.keep_logs(KEPT / name)}"))
 
 
 class LabFactory:
     """lab(nodes=3, conf={...}) starts a lab with the staged programs; plain=True leaves them out.
     A second call ends the first lab."""
 
-    def __init__(self) -> None:
-        self.running: Lab | None = None
+    running: Lab | None = None  # the one of this process, also while it starts
 
     def __call__(self, plain: bool = False, **options) -> Lab:
         self.stop()
         if not plain and not STAGE:
             pytest.skip("COHORT_STAGE is not set: nothing installed to test (run tests/system/run)")
         lab = Lab(stage=None if plain else STAGE, root=ROOT, **options)
-        self.running = lab
+        LabFactory.running = lab
         lab.start()
         return lab
 
     def stop(self) -> None:
-        if self.running:
-            self.running.stop()
-        self.running = None
+        if LabFactory.running:
+            LabFactory.running.stop()
+        LabFactory.running = None
 
 
 @pytest.fixture
