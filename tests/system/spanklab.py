@@ -17,7 +17,7 @@ _PUT = f"""rm -rf {PROFILE}; mkdir -p {PROFILE} /run/cohort {sealed.ENV_PATH}/bi
 chmod 755 {PROFILE}; cp /shared/profile/* {PROFILE}/; chmod 444 {PROFILE}/*; chown -R 0:0 {PROFILE}
 printf '#!/bin/sh\\necho from the profile\\n' >{sealed.ENV_PATH}/bin/probe-tool
 chmod 755 {sealed.ENV_PATH}/bin/probe-tool
-rm -f /run/cohort/refused
+rm -f /run/cohort/refused /run/cohort/published
 printf '{{"revision":"%s","request":"","boot_id":"%s"}}\\n' "$1" \\
     "$(cat /proc/sys/kernel/random/boot_id)" >/run/cohort/published
 """
