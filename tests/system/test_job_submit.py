@@ -297,7 +297,8 @@ def test_50_reconfigures(cluster):
     assert services.slurmctld_answers(cluster.controller)
     if slurmconf.slurm_version(cluster.out("slurmctld", "-V")) < (23, 11):
         assert services.pid(cluster.controller, "slurmctld") == before
-    threads = cluster.out("sh", "-c", "cat /proc/$(cat /run/slurm/slurmctld.pid)/task/*/comm")
-    assert threads.split().count("cohort") == 1
+    # Threads come and go while they are listed: cat may miss one.
+    comms = "cat /proc/$(cat /run/slurm/slurmctld.pid)/task/*/comm 2>/dev/null || true"
+    assert cluster.out("sh", "-c", comms).split().count("cohort") == 1
     wait_until(lambda: f"job {job} " in rebuild(cluster, "n1", "--hold").stderr, 15,
                "the plugin still knows the job", 0.3)  # fmt: skip
