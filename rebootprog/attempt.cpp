@@ -158,16 +158,26 @@ class Runner {
             auto unlocked = c_.backend.send(Request::unlock, plan.server.id, "");
             if (!unlocked) log::warning("{}: {}", attempt_.node, unlocked.error().message);
         }
-        const Request request = plan.decision.act == Act::rebuild       ? Request::rebuild
-                                : plan.decision.act == Act::soft_reboot ? Request::soft_reboot
-                                                                        : Request::hard_reboot;
+        const Request request = request_of(plan);
         auto sent = send(request, plan);
         if (!sent && sent.error().code == Errc::unsure) return follow_unsure(sent.error().message);
         if (!sent && sent.error().code == Errc::unreachable) return give_up(sent.error());
         if (!sent) return node_fault(sent.error().message);
         const Outcome outcome = follow(*sent);
-        if (outcome == Outcome::ok && request == Request::rebuild) return start_if_off(plan.server);
+        if (outcome == Outcome::ok && plan.decision.act == Act::rebuild)
+            return start_if_off(plan.server);
         return outcome;
+    }
+
+    static Request request_of(const Plan& plan) {
+        switch (plan.decision.act) {
+            case Act::rebuild:
+                return plan.server.volume_backed ? Request::rebuild_volume : Request::rebuild;
+            case Act::soft_reboot:
+                return Request::soft_reboot;
+            default:
+                return Request::hard_reboot;
+        }
     }
 
     // Retries only what was certainly not taken.

@@ -42,14 +42,15 @@ struct ActionState {
     std::int64_t began = 0;  // seconds since the epoch, the back end's clock
 };
 
-enum class Request { rebuild, soft_reboot, hard_reboot, start, unlock };
+// rebuild_volume wipes a boot volume: only where AllowVolumeRebuild=yes let the decision pass.
+enum class Request { rebuild, rebuild_volume, soft_reboot, hard_reboot, start, unlock };
 
 class Backend {
   public:
     virtual ~Backend() = default;
     virtual Result<ServerState> server(const Target& target) = 0;
     virtual Result<ImageState> image(const std::string& id_or_name) = 0;
-    // Returns the request id by which the action is followed. IMAGE matters for rebuild only.
+    // Returns the request id by which the action is followed. IMAGE matters for rebuilds only.
     virtual Result<std::string> send(Request request, const std::string& server,
                                      const std::string& image) = 0;
     // Errc::not_found: the back end does not know the request (yet).

@@ -53,7 +53,9 @@ Result<std::string> NovaBackend::send(Request request, const std::string& server
                                       const std::string& image) {
     switch (request) {
         case Request::rebuild:
-            return cloud_->rebuild(server, image, allow_volume_);
+            return cloud_->rebuild(server, image);
+        case Request::rebuild_volume:
+            return cloud_->rebuild(server, image, true);
         case Request::soft_reboot:
             return cloud_->reboot(server, openstack::Reboot::soft);
         case Request::hard_reboot:

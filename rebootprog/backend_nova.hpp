@@ -14,9 +14,7 @@ namespace cohort {
 class NovaBackend : public Backend {
   public:
     NovaBackend(std::unique_ptr<openstack::Cloud> cloud, const Settings& settings)
-        : cloud_(std::move(cloud)),
-          stamp_property_(settings.stamp_property),
-          allow_volume_(settings.allow_volume_rebuild) {}
+        : cloud_(std::move(cloud)), stamp_property_(settings.stamp_property) {}
 
     Result<ServerState> server(const Target& target) override;
     Result<ImageState> image(const std::string& id_or_name) override;
@@ -32,7 +30,6 @@ class NovaBackend : public Backend {
   private:
     std::unique_ptr<openstack::Cloud> cloud_;
     std::string stamp_property_;
-    bool allow_volume_;
 };
 
 // Reads CloudsFile/Cloud and prepares the client (no request yet). STATE_DIR holds the token cache

@@ -34,7 +34,7 @@ struct FakeBackend : Backend {
     Result<ServerState> server(const Target&) override { return next(servers); }
     Result<ImageState> image(const std::string&) override { return image_answer; }
     Result<std::string> send(Request request, const std::string&, const std::string&) override {
-        const char* names[] = {"rebuild", "soft", "hard", "start", "unlock"};
+        const char* names[] = {"rebuild", "rebuild-volume", "soft", "hard", "start", "unlock"};
         log.push_back(names[static_cast<int>(request)]);
         return next(sends);
     }
@@ -167,6 +167,18 @@ int main() {
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect_equal(b.sent(), std::string("soft "));
                  unit::expect_equal(b.desk.record.want->action, std::string("reboot"));
+             }},
+            {"a boot volume is rebuilt only when allowed, and asked for as such",
+             [] {
+                 Bench b;
+                 auto s = active("");
+                 s.volume_backed = true;
+                 b.backend.servers = {s};
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_equal(b.sent(), std::string());
+                 b.settings.allow_volume_rebuild = true;
+                 expect_outcome(b.run(), Outcome::ok);
+                 unit::expect_equal(b.sent(), std::string("rebuild-volume "));
              }},
             {"a soft reboot that does not end becomes a hard one",
              [] {
