@@ -29,7 +29,7 @@ class Lab:
         from cloud_client import LabCloud
 
         self.lab = LabCloud(harness.lab_servers(8), harness.lab_images())
-        self.lab.set(rebuild_delay=0.1, reboot_delay=0.1)
+        self.lab.set(rebuild_delay=0.6, reboot_delay=0.1)
         self.clouds, self.cloud = self.lab.more_clouds, "lab"
         self.roles = {"reader": "lab-reader", "member": "lab-member", "password": "lab-password"}
         self.servers = harness.lab_servers(8)

@@ -11,7 +11,10 @@ namespace {
 constexpr std::int64_t at = 1000, old_boot = 100, new_boot = 1005;
 
 NodeFacts facts(const char* stamp, std::int64_t boot, const char* root = "new") {
-    return {{stamp, root, boot}, "boot-id"};
+    NodeFacts read;
+    read.observed = {stamp, root, boot};
+    read.boot_id = "boot-id";
+    return read;
 }
 
 NodeRecord wanted(const char* result, const char* label = "") {
