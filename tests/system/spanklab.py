@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import sealed
 from lab import LAB, Lab
+from machines import wait_until
 
 FLOX = [f"{sealed.ENV_PATH}/bin", f"{sealed.ENV_PATH}/sbin"]
 BASE = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin".split(":")
@@ -37,6 +38,9 @@ def start(factory, **options) -> Lab:
     plugstack()
     conf = {"PlugStackConfig": "/etc/slurm/plugstack.conf", **options.pop("conf", {})}
     lab = factory(conf=conf, **options)
+    for node in lab.nodes:  # join publishes at boot: it must not come after ours
+        wait_until(lambda: on(lab, node, "ls /run/cohort 2>/dev/null || :").count("published"), 30,
+                   f"{node} has joined", 0.1)  # fmt: skip
     prepare(lab, sealed.files())
     return lab
 

@@ -20,8 +20,17 @@ def start(lab, nodes=2, cloud=None, conf=None, cohort=None, images=None, advance
 
 
 def submit_rebuild(cluster, node: str, *options: str) -> str:
-    return cluster.submit("--reboot", "-w", node, "-o", f"/shared/verify.{node}.out", *options,
-                          user="root", wrap=REBUILD)  # fmt: skip
+    """The plugin may still see the node's last rebuild job for a moment after its end."""
+    command = ["sbatch", "--parsable", "--reboot", "-w", node, "-o", f"/shared/verify.{node}.out",
+               *options, "--wrap", REBUILD]  # fmt: skip
+    deadline = time.monotonic() + 10
+    while True:
+        result = cluster.run(*command, user="root", check=False)
+        if result.returncode == 0:
+            return result.stdout.strip()
+        if "has a rebuild job already" not in result.stderr or time.monotonic() > deadline:
+            raise AssertionError(result.stderr)
+        time.sleep(0.5)
 
 
 def extra(cluster, node: str) -> dict:

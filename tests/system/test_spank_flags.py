@@ -31,6 +31,10 @@ def test_a_bad_node_of_two(lab, bad):
     job = lab.submit("-N2", "-w", "n1,n2", wrap=BODY)
     wait_until(lambda: "DRAIN" in lab.node(bad)["State"], 60, f"{bad} is drained", 0.1)
     lab.wait_job(job, "PENDING", "FAILED", "COMPLETED", "NODE_FAIL", "CANCELLED", seconds=60)
+    # Slurm drains the node before it books the requeue: look once the job is settled.
+    settled = ("FAILED", "COMPLETED", "NODE_FAIL", "CANCELLED")
+    wait_until(lambda: lab.job(job)["JobState"] in settled or lab.job(job)["Restarts"] == "1", 60,
+               f"{job} is settled: {lab.job(job)}", 0.2)  # fmt: skip
     outcome = lab.job(job)
     print(f"MEASURED flags={lab.flags} bad={bad}: batch started={there(lab, 'started')}, step="
           f"{lab.out('sh', '-c', 'cat /shared/home/alice/step 2>/dev/null || echo never')}, "
