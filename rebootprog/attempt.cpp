@@ -126,6 +126,8 @@ class Runner {
 
     // One update: the label is withdrawn and the node told what it is to become.
     Status announce(const Plan& plan) {
+        // Before the time of the request is noted: a boot after it must be told from one before.
+        std::this_thread::sleep_until(c_.first_post);
         const bool rebuild = plan.decision.act == Act::rebuild || plan.decision.act == Act::adopt;
         auto before = c_.desk.node(attempt_.node);
         if (!before) return tl::unexpected(before.error());
@@ -182,7 +184,6 @@ class Runner {
 
     // Retries only what was certainly not taken.
     Result<std::string> send(Request request, const Plan& plan) {
-        std::this_thread::sleep_until(c_.first_post);
         while (true) {
             auto sent = c_.backend.send(request, plan.server.id, plan.image.id);
             if (sent || sent.error().code != Errc::unreachable) return sent;

@@ -79,7 +79,9 @@ std::string our_reason(std::string_view reason) {
 }
 
 // What slurmd itself writes when a prolog failed: our launch gate's doing, or a script's.
-bool is_slurms_own(std::string_view reason) { return reason.starts_with("Prolog error"); }
+bool is_slurms_own(std::string_view reason) {
+    return reason.starts_with("Prolog error");
+}
 
 bool is_foreign(const Node& node) {
     return !node.reason.empty() && !node.has_our_reason() && !is_slurms_own(node.reason);
@@ -91,6 +93,21 @@ bool out_of_service(const NodeState& s) {
 
 Status keep_reason(const std::string& node, const std::string& reason) {
     return edit_record(node, [&](NodeRecord& record) { record.out_reason = reason; });
+}
+
+// With ReturnToService=2 the answer to a ping that was under way takes DOWN away again [22.05].
+Status put_down(const std::string& node, const std::string& reason) {
+    Result<Node> after = fail(Errc::failed, "");
+    for (int i = 0; i < attempts; ++i) {
+        if (auto sent = Update(node).state(NODE_STATE_DOWN).reason(reason).send(); !sent)
+            return sent;
+        std::this_thread::sleep_for(2 * pause_between);
+        after = load_node(node);
+        if (after && after->state.fail && after->state.base == NodeState::Base::down) return {};
+    }
+    if (!after) return tl::unexpected(after.error());
+    return fail(Errc::failed,
+                fmt::format("{} was to go out of service but is {}", node, after->state.text()));
 }
 
 }  // namespace
@@ -105,19 +122,11 @@ Status take_out(const std::string& node, std::string_view reason) {
     }
     // An administrator's drain keeps its reason: FAIL and DOWN are added without one.
     const bool foreign = before->state.drain && is_foreign(*before);
-    for (const std::uint32_t state :
-         {std::uint32_t{NODE_STATE_FAIL}, std::uint32_t{NODE_STATE_DOWN}}) {
-        Update update(node);
-        update.state(state).reason(foreign ? before->reason : full);
-        if (auto sent = update.send(); !sent) return sent;
-    }
+    const std::string shown = foreign ? before->reason : full;
+    if (auto sent = Update(node).state(NODE_STATE_FAIL).reason(shown).send(); !sent) return sent;
+    if (auto down = put_down(node, shown); !down) return down;
     if (auto kept = keep_reason(node, full); !kept)
         log::warning("{}: the reason could not be kept in Extra: {}", node, kept.error().message);
-    auto after = load_node(node);
-    if (!after) return tl::unexpected(after.error());
-    if (!after->state.fail || after->state.base != NodeState::Base::down)
-        return fail(Errc::failed, fmt::format("{} was to go out of service but is {}", node,
-                                              after->state.text()));
     return {};
 }
 
