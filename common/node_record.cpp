@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/json.hpp"
 #include "common/revision.hpp"

@@ -10,7 +10,7 @@
 #include "common/file.hpp"
 #include "common/text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cohort {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/json.hpp"
 

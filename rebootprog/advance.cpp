@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/advance.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/log.hpp"
 #include "common/rebuild_budget.hpp"

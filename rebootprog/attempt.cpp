@@ -4,7 +4,7 @@
 #include <ctime>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "common/log.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/backend_nova.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cohort {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>

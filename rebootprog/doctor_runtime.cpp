@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <glob.h>
 
 #include "common/file.hpp"

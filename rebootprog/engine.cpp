@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/log.hpp"
 #include "common/slurm/load.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/log.hpp"
 #include "common/published.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/file.hpp"
 #include "common/json.hpp"

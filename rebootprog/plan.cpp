@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/log.hpp"
 #include "common/slurm/hostlist.hpp"

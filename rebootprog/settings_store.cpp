@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/settings_store.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/file.hpp"
 #include "rebootprog/worker_settings.hpp"

@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 namespace cohort {

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/text.hpp"
 

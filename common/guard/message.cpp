@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/guard/message.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/text.hpp"
 

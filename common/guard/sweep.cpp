@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/guard/bound.hpp"
 #include "common/rebuild_mark.hpp"

@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/openstack/cloud_impl.hpp"
 #include "common/text.hpp"

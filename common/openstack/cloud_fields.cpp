@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/openstack/url.hpp"
 #include "common/text.hpp"

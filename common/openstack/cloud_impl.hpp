@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/openstack/answers.hpp"
 #include "common/openstack/cloud.hpp"

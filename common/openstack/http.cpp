@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <curl/curl.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/openstack/retry.hpp"
 #include "common/openstack/url.hpp"

@@ -47,7 +47,7 @@ libcohort_pace_la_CXXFLAGS = $(AM_CXXFLAGS) $(YAML_CFLAGS)
 libcohort_pace_la_LIBADD = libcohort_openstack.la
 
 # One call of the client per command: what the contract tests are written with.
-noinst_PROGRAMS += tests/cloud/cloudcall
+check_PROGRAMS += tests/cloud/cloudcall
 tests_cloud_cloudcall_SOURCES = tests/cloud/cloudcall.cpp
 tests_cloud_cloudcall_LDADD = libcohort_openstack.la
 

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/log.hpp"
 #include "common/openstack/answers.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/openstack/verdict.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/openstack/answers.hpp"
 #include "common/openstack/retry.hpp"

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/slurm/handles.hpp"
 #include "common/slurm/hostlist.hpp"

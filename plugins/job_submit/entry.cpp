@@ -13,7 +13,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "common/log.hpp"

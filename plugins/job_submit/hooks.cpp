@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/rebuild_budget.hpp"
 #include "common/rebuild_mark.hpp"

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/revision.hpp"
 #include "common/text.hpp"

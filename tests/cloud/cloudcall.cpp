@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/json.hpp"
 #include "common/log.hpp"

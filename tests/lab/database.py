@@ -81,7 +81,7 @@ def start(controller: Machine) -> None:
 
 
 def answers(controller: Machine) -> bool:
-    return controller.run(["mariadb-admin", "--no-defaults", "ping"], check=False).returncode == 0
+    return controller.run(["mariadb", "--no-defaults", "-e", "select 1"], check=False).returncode == 0
 
 
 def query(controller: Machine, sql: str) -> str:
@@ -89,7 +89,7 @@ def query(controller: Machine, sql: str) -> str:
 
 
 def stop(controller: Machine) -> None:
-    controller.run(["mariadb-admin", "--no-defaults", "shutdown"], timeout=60)
+    controller.run(["mariadb", "--no-defaults", "-e", "shutdown"], timeout=60)
 
 
 def add_accounts(controller: Machine) -> None:

@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	tests/lab/node-boot \
 	tests/lab/power \
 	tests/lab/power.py \
+	tests/lab/precompiled.hpp \
 	tests/lab/prepare.sh \
 	tests/lab/queries.py \
 	tests/lab/services.py \
@@ -26,3 +27,11 @@ EXTRA_DIST += \
 	tests/lab/slurmd-unit \
 	tests/lab/syslogd.py \
 	tests/lab/workload.py
+
+# What nearly every file includes, compiled once: ./demo uses it (build_quickly in prepare.sh). Its
+# options must be those of the library objects, or the compiler passes over it.
+precompiled.hpp.gch: tests/lab/precompiled.hpp
+	$(AM_V_GEN)cp $(srcdir)/tests/lab/precompiled.hpp precompiled.hpp
+	$(AM_V_at)$(CXX) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) \
+		-fPIC -DPIC -x c++-header precompiled.hpp -o $@
+CLEANFILES += precompiled.hpp precompiled.hpp.gch

@@ -16,8 +16,8 @@ from lab import Lab
 STREAM = "stream"  # job names: what sacct is asked for
 LONG = "long"
 # (nodes, CPUs per task, seconds): a bit of everything, a fifth of it on two nodes
-PATTERN = [(1, 4, 3), (1, 2, 2), (1, 4, 4), (2, 2, 3), (1, 2, 5), (1, 4, 2), (1, 1, 3), (1, 4, 3),
-           (2, 4, 2), (1, 2, 4)]  # fmt: skip
+PATTERN = [(1, 4, 2), (1, 2, 1), (1, 4, 2), (2, 2, 2), (1, 2, 4), (1, 4, 1), (1, 1, 2), (1, 4, 2),
+           (2, 4, 1), (1, 2, 3)]  # fmt: skip
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Stream(threading.Thread):
     """waiting: jobs of the stream that may be pending at once; pause: seconds between two
     submissions."""
 
-    def __init__(self, lab: Lab, waiting: int = 5, pause: float = 0.35) -> None:
+    def __init__(self, lab: Lab, waiting: int = 6, pause: float = 0.25) -> None:
         super().__init__(daemon=True)
         self._lab = lab
         self._waiting = waiting

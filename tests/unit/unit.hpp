@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <check.h>
 #undef fail  // Check's old macro; this project has a function of that name
