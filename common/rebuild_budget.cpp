@@ -23,6 +23,10 @@ std::uint32_t parameter(const std::string& parameters, std::string_view name,
     return otherwise;
 }
 
+bool is_free(const NodeState& state) {
+    return state.base == NodeState::Base::idle && state.available();
+}
+
 }  // namespace
 
 std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& parameters) {
@@ -33,7 +37,13 @@ std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& parame
 }
 
 bool could_start(const Node& node) {
-    return node.state.base == NodeState::Base::idle && node.state.available();
+    return is_free(node.state);
+}
+
+bool counts_as_started(const Node& node) {
+    NodeState soon = node.state;
+    soon.not_responding = soon.power_saving = false;
+    return is_free(soon) || soon.rebooting();
 }
 
 }  // namespace cohort

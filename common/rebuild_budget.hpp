@@ -15,7 +15,13 @@ namespace cohort {
 // bf_max_job_test of SCHEDULER_PARAMETERS): more top-priority jobs than that would starve users.
 std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& scheduler_parameters);
 
-// A pending rebuild job for NODE could start now: it counts against MaxConcurrent.
+// A pending rebuild job for NODE could start now.
 bool could_start(const Node& node);
+
+// It could at any moment, or it has since the jobs were read: it counts against MaxConcurrent. A
+// node that missed a ping or is powered down starts a job as soon as it answers. Jobs and nodes are
+// read one after the other: a job that starts in between is pending in one picture while its node
+// boots in the other.
+bool counts_as_started(const Node& node);
 
 }  // namespace cohort

@@ -56,7 +56,8 @@ void decide_releases(const Observation& seen, std::vector<AdvanceAct>& acts) {
             held.push_back(marked);
         } else if (marked.job.pending && !marked.job.held()) {
             ++pending;
-            if (is_free(marked.mark.node)) ++starting;
+            const auto found = nodes.find(marked.mark.node);
+            if (found != nodes.end() && counts_as_started(*found->second)) ++starting;
         } else if (!marked.job.pending) {
             ++starting;
         }

@@ -60,9 +60,9 @@ Result<std::string> Hooks::admit(const Submission& job, const std::string& node,
     request.max_pending =
         pending_limit(settings.max_pending_rebuilds, world.snapshot->config.scheduler_parameters);
     if (settings.rebuild_license.empty()) request.max_concurrent = settings.max_concurrent;
-    request.could_start = [&world](const std::string& name) {
+    request.counts_as_started = [&world](const std::string& name) {
         const Node* known = world.snapshot->node(name);
-        return known && could_start(*known);
+        return known && counts_as_started(*known);
     };
     return ledger_.admit(request, now);
 }

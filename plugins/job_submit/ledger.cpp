@@ -32,12 +32,12 @@ std::string RebuildLedger::hold_reason(const Request& request) const {
     for (const auto& job : jobs_) {
         if (job.held) continue;
         if (job.pending) ++pending;
-        if (!job.pending || request.could_start(job.node)) ++out_of_service;
+        if (!job.pending || request.counts_as_started(job.node)) ++out_of_service;
     }
     for (const auto& [node, entry] : entries_) {
         if (entry.held) continue;
         ++pending;
-        if (request.could_start(node)) ++out_of_service;
+        if (request.counts_as_started(node)) ++out_of_service;
     }
     if (pending >= request.max_pending) return "pending";
     // A busy node counts once its job has started: what is idle could all start at once.

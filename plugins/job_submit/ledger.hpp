@@ -39,7 +39,7 @@ class RebuildLedger {
         bool breaker_open = false;
         std::uint32_t max_pending = 20;
         std::optional<std::uint32_t> max_concurrent;  // nothing: Slurm enforces it by a license
-        std::function<bool(const std::string&)> could_start;  // a job on this node, at once
+        std::function<bool(const std::string&)> counts_as_started;  // a job on this node, at once
     };
 
     // Lets the job in and returns why it must be held: "pending", "concurrent", "breaker", or ""

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What nearly every file includes, compiled once for ./demo; nothing in the tree includes it.
+#pragma once
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

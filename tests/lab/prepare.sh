@@ -8,7 +8,7 @@ build_packages=(g++ make autoconf automake libtool autoconf-archive pkg-config l
 lab_packages=(slurmctld slurmd slurm-client slurmdbd slurm-wlm-basic-plugins
     slurm-wlm-mysql-plugin munge mariadb-server-core mariadb-client-core iproute2 procps
     util-linux mount python3)
-check_packages=(check python3-pytest shellcheck mandoc openssl strace)
+check_packages=(check python3-pytest python3-openstacksdk shellcheck mandoc openssl strace)
 
 log=${log:-/dev/null}
 

@@ -22,7 +22,7 @@ RebuildLedger::Time at(int ms) {
 RebuildLedger::Request request(const std::string& node) {
     RebuildLedger::Request r;
     r.node = node;
-    r.could_start = [](const std::string&) { return true; };
+    r.counts_as_started = [](const std::string&) { return true; };
     return r;
 }
 
@@ -128,7 +128,7 @@ void hold_rules(std::vector<Rule>& rules) {
                          RebuildLedger ledger;
                          ledger.observe(at(0), {{1, "busy", false, true}}, {0});
                          auto r = request("n1");
-                         r.could_start = [](const std::string& n) { return n != "busy"; };
+                         r.counts_as_started = [](const std::string& n) { return n != "busy"; };
                          r.max_concurrent = 1;
                          expect_equal(held(ledger, r, 1), std::string());
                      }});

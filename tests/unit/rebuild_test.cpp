@@ -345,6 +345,24 @@ void limit_rules(std::vector<Rule>& rules) {
                          n = node("n1", NodeState::Base::down);
                          expect(!could_start(n), "down");
                      }});
+    rules.push_back({"what counts against MaxConcurrent", [] {
+                         Node n = node("n1");
+                         expect(counts_as_started(n), "idle");
+                         n.state.not_responding = true;
+                         expect(counts_as_started(n), "idle, a ping was missed");
+                         n = node("n1");
+                         n.state.power_saving = true;
+                         expect(counts_as_started(n), "idle, powered down");
+                         n = node("n1", NodeState::Base::allocated);
+                         expect(!counts_as_started(n), "a user's job runs");
+                         n.state.powering_up = true;
+                         expect(counts_as_started(n), "a rebuild job has it since");
+                         n = node("n1");
+                         n.state.drain = true;
+                         expect(!counts_as_started(n), "drained");
+                         n = node("n1", NodeState::Base::down);
+                         expect(!counts_as_started(n), "down");
+                     }});
 }
 
 }  // namespace
