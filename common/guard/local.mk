@@ -55,3 +55,28 @@ tests_unit_guard_oracle_test_LDADD = $(GUARD_LDADD)
 tests_unit_guard_sweep_test_SOURCES = tests/unit/guard_sweep_test.cpp tests/unit/guard_world.hpp
 tests_unit_guard_sweep_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_sweep_test_LDADD = $(GUARD_LDADD)
+
+# The constraint grammar under random bytes; without libFuzzer the corpus is replayed.
+check_PROGRAMS += tests/fuzz/constraint_replay
+TESTS += tests/fuzz/constraint_replay
+tests_fuzz_constraint_replay_SOURCES = tests/fuzz/constraint_fuzz.cpp
+tests_fuzz_constraint_replay_LDADD = libcohort_guard.la
+if FUZZING
+noinst_PROGRAMS += tests/fuzz/constraint_fuzz
+tests_fuzz_constraint_fuzz_SOURCES = tests/fuzz/constraint_fuzz.cpp
+tests_fuzz_constraint_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DCOHORT_LIBFUZZER
+tests_fuzz_constraint_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_constraint_fuzz_LDADD = libcohort_guard.la
+endif
+EXTRA_DIST += \
+	tests/fuzz/corpus/constraint/alternatives \
+	tests/fuzz/corpus/constraint/before \
+	tests/fuzz/corpus/constraint/broken \
+	tests/fuzz/corpus/constraint/bytes \
+	tests/fuzz/corpus/constraint/counts \
+	tests/fuzz/corpus/constraint/group \
+	tests/fuzz/corpus/constraint/pin
+
+BENCHES += tests/bench/guard_verdict_bench
+tests_bench_guard_verdict_bench_SOURCES = tests/bench/guard_verdict_bench.cpp
+tests_bench_guard_verdict_bench_LDADD = libcohort_guard.la
