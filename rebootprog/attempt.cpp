@@ -57,6 +57,7 @@ class Runner {
         if (plan->decision.act == Act::refuse) return node_fault(plan->decision.why);
         if (auto announced = announce(*plan); !announced)
             return node_fault("Slurm refused to take its note: " + announced.error().message);
+        if (c_.open_cohort) c_.open_cohort(attempt_.node);
         if (plan->decision.act == Act::adopt) return follow_newest(now() - adopt_window_seconds);
         return send_and_follow(*plan);
     }

@@ -17,6 +17,8 @@ librebuild_la_SOURCES = \
 	rebootprog/backend.hpp \
 	rebootprog/backend_nova.cpp \
 	rebootprog/backend_nova.hpp \
+	rebootprog/choke_point.cpp \
+	rebootprog/choke_point.hpp \
 	rebootprog/decide.cpp \
 	rebootprog/decide.hpp \
 	rebootprog/engine.cpp \

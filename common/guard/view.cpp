@@ -7,15 +7,11 @@
 #include "common/text.hpp"
 
 namespace cohort::guard {
-namespace {
 
-// An attempt that has not ended well yet.
 bool is_under_way(const Node& node) {
     const auto& want = node.record.want;
     return want && (want->pending() || node.record.revision.empty());
 }
-
-}  // namespace
 
 GuardView::GuardView(std::shared_ptr<const Snapshot> snapshot,
                      const std::vector<CohortDefinition>& cohorts)

@@ -19,6 +19,9 @@
 
 namespace cohort::guard {
 
+// An attempt on it has begun and has not ended well yet: its revision is about to change.
+bool is_under_way(const Node& node);
+
 struct Cohort {
     std::string name;
     NodeSet nodes;

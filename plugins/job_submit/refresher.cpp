@@ -173,8 +173,10 @@ void Refresher::publish() {
     next->breaker_open = !dir.empty() && ::access((dir + "/breaker").c_str(), F_OK) == 0;
     const bool breaker_open = next->breaker_open;
     world_.set(std::move(next));
+    caretaker_.published();
     if (snapshot_ && source_->active())
-        writer_.write(dir, *snapshot_, rebuild_jobs_, *config_.policy(), breaker_open, now_());
+        writer_.write(dir, *snapshot_, rebuild_jobs_, *config_.policy(), breaker_open,
+                      caretaker_.open_nodes(), now_());
 }
 
 void Refresher::complain(const Status& read) {

@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	tests/system/spanklab.py \
 	tests/system/test_demo.py \
 	tests/system/test_guard.py \
+	tests/system/test_guard_rolling.py \
 	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \
 	tests/system/test_job_submit.py \

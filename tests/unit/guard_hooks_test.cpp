@@ -111,6 +111,7 @@ struct Bench {
         next->snapshot = source.snapshot();
         next->guard = caretaker.world();
         published.set(next);
+        caretaker.published();
     }
     // Steps of half a second.
     void run(int steps) {
@@ -218,6 +219,39 @@ int main() {
                  unit::expect_equal(bound(), 10);
                  bench.run(8);
                  unit::expect_equal(bound(), 50);
+             }},
+            {"a node is open when the hooks judge by its attempt and the queue was found bound",
+             [] {
+                 Bench bench(uniform());
+                 bench.run(4);
+                 unit::expect(bench.caretaker.open_nodes().empty(), "no attempt");
+                 for (std::uint32_t i = 1; i <= 30; ++i) bench.source.queue.push_back(pending(i));
+                 auto& node = bench.source.world.snapshot.nodes[0];
+                 node.record.revision.clear();
+                 node.record.want = Want{};
+                 bench.look();
+                 bench.caretaker.work(policy(), false);
+                 unit::expect(bench.caretaker.open_nodes().empty(), "not published");
+                 bench.run(2);
+                 unit::expect(bench.caretaker.open_nodes().empty(), "half of the queue is bare");
+                 bench.run(10);
+                 unit::expect(std::ranges::none_of(
+                                  bench.source.queue,
+                                  [](const Job& j) { return j.features.empty() && !j.held(); }),
+                              "bound or held");
+                 unit::expect_equal(text::join(bench.caretaker.open_nodes(), ","), node.name);
+                 node.record.revision = bench.source.world.snapshot.nodes[1].record.revision;
+                 node.record.want.reset();
+                 bench.run(1);
+                 unit::expect(bench.caretaker.open_nodes().empty(), "the attempt is over");
+             }},
+            {"without a guard a node is open at once",
+             [] {
+                 Bench bench(Small("n1:- n2:- n3:-", "main=n1,n2,n3"));
+                 bench.source.world.snapshot.nodes[0].record.want = Want{};
+                 bench.run(2);
+                 unit::expect_equal(bench.caretaker.open_nodes().size(), 1UL);
+                 unit::expect_equal(bench.source.loads, 0);
              }},
             {"a change is judged with what the thread knows of the job",
              [] {

@@ -85,9 +85,35 @@ bool GuardCaretaker::labels_are_there() {
     return has_feature(node->active_features, node->record.revision);
 }
 
+void GuardCaretaker::published() {
+    if (!world_.view || world_.view == published_) return;
+    published_ = world_.view;
+    std::map<std::string, UnderWay> next;
+    for (const auto& node : world_.view->snapshot().nodes) {
+        if (!guard::is_under_way(node)) continue;
+        const auto before = under_way_.find(node.name);
+        next[node.name] = before == under_way_.end() ? UnderWay{now_(), false} : before->second;
+    }
+    under_way_ = std::move(next);
+}
+
+void GuardCaretaker::found_all_bound(Clock::time_point began) {
+    for (auto& [name, state] : under_way_) state.ready = state.ready || state.since < began;
+}
+
+std::vector<std::string> GuardCaretaker::open_nodes() const {
+    std::vector<std::string> names;
+    for (const auto& [name, state] : under_way_)
+        if (state.ready) names.push_back(name);
+    return names;
+}
+
 milliseconds GuardCaretaker::work(const Policy& policy, bool off) {
     world_.off = off;
     constexpr milliseconds long_time{60000};
+    // Nothing to keep: no queue need be read for that.
+    if (!policy.configuration || off || (world_.view && all_uniform(*world_.view)))
+        found_all_bound(now_());
     if (!world_.view || !policy.configuration) return long_time;
     const Settings& settings = policy.configuration->site;
     const bool idle = sent_ == changes_.size();
@@ -122,6 +148,7 @@ void GuardCaretaker::consider(std::vector<Job> jobs, Clock::time_point began) {
     changes_ = world_.off ? guard::plan_restore_all(world_.jobs->all())
                           : guard::plan_sweep(world_.jobs->all(), *world_.view, expand, owners_);
     sent_ = 0;
+    if (changes_.empty()) found_all_bound(began);
     // Given back when a reading shows nothing left to do.
     settled_ =
         changes_.empty() && (world_.off || all_uniform(*world_.view)) && now_() >= held_until_;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,14 @@ class GuardCaretaker {
     std::chrono::milliseconds work(const Policy& policy, bool off);
 
     const GuardWorld& world() const { return world_; }
+
+    // The hooks judge by world() from now on.
+    void published();
+    // Nodes whose revision is about to change, and for which the hooks judge by that and the queue
+    // has been read after they began to and found as it should be: what was not bound can no longer
+    // start there.
+    std::vector<std::string> open_nodes() const;
+
     // Is the label of a node that had one still known to slurmctld? One small RPC; for versions
     // that lose features without a new process.
     bool labels_are_there();
@@ -48,6 +57,7 @@ class GuardCaretaker {
     bool repair_features(const Snapshot& snapshot);
     void read_jobs();
     void send(std::size_t most);
+    void found_all_bound(Clock::time_point began);
     void complain(std::string_view what, const Status& done);
 
     ClusterSource& source_;
@@ -60,6 +70,12 @@ class GuardCaretaker {
     std::size_t most_planned_ = 100;
     Clock::time_point jobs_due_{}, send_due_{}, held_until_{};
     std::string canary_, complaint_;
+    struct UnderWay {
+        Clock::time_point since;  // in the published world
+        bool ready = false;
+    };
+    std::map<std::string, UnderWay> under_way_;
+    std::shared_ptr<const guard::GuardView> published_;
 };
 
 }  // namespace cohort
