@@ -146,6 +146,9 @@ class Runner {
         want.action = attempt_.action;
         want.at = attempt_.posted;
         auto written = c_.desk.edit(attempt_.node, [&](NodeRecord& record) {
+            // A second attempt after a failed one finds the label withdrawn already.
+            want.from =
+                record.revision.empty() && record.want ? record.want->from : record.revision;
             record.revision.clear();
             want.root = record.root;
             record.want = want;

@@ -23,6 +23,8 @@ librebuild_la_SOURCES = \
 	rebootprog/decide.hpp \
 	rebootprog/engine.cpp \
 	rebootprog/engine.hpp \
+	rebootprog/guard_verbs.cpp \
+	rebootprog/guard_verbs.hpp \
 	rebootprog/journal.cpp \
 	rebootprog/journal.hpp \
 	rebootprog/plan.cpp \
@@ -41,6 +43,7 @@ librebuild_la_CXXFLAGS = \
 	$(SQLITE_CFLAGS) \
 	$(SMARTCOLS_CFLAGS)
 librebuild_la_LIBADD = \
+	libcohort_guard.la \
 	libcohort_pace.la \
 	libcohort_openstack.la \
 	libcohort_slurm.la \

@@ -61,7 +61,8 @@ void GuardView::index_cohort(const CohortDefinition& definition) {
     std::size_t known = 0, bare = 0;
     cohort.nodes.for_each([&](std::size_t i) {
         const Node& node = snapshot_->nodes[i];
-        const bool ours = !node.record.revision.empty() || node.record.withdrawn();
+        const bool ours = !node.record.revision.empty() ||
+                          (node.record.withdrawn() && !node.record.want->from.empty());
         ++(ours ? known : bare);
         cohort.open = cohort.open || is_under_way(node);
     });

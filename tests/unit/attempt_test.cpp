@@ -156,6 +156,7 @@ int main() {
                  const auto& first = b.desk.writes.front();
                  unit::expect(first.withdrawn() && first.want->pending(), "withdrawn first");
                  unit::expect_equal(first.want->stamp, std::string("lab/v2"));
+                 unit::expect_equal(first.want->from, std::string("rev_0123456789abcdef"));
                  unit::expect_equal(first.want->root, std::string("0123456789abcdef"));
                  unit::expect(b.desk.record.want->succeeded(), "result written");
                  unit::expect_equal(b.desk.record.want->request, std::string("req-1"));

@@ -3,6 +3,8 @@
 // The guard in the plugin: what the hooks write into a job, and what the thread does for it.
 #include "plugins/job_submit/guard/guard_hooks.hpp"
 
+#include <algorithm>
+
 #include "plugins/job_submit/guard/caretaker.hpp"
 #include "tests/unit/guard_world.hpp"
 #include "tests/unit/unit.hpp"
