@@ -150,6 +150,7 @@ def test_submitted_while_nodes_are_of_two_revisions(cluster, policy: str) -> Non
 
 def test_detach_leaves_no_trace(cluster) -> None:
     """Last: the cluster is as it was before slurm-cohort."""
+    set_policy(cluster, "confine")
     for node in ("n3", "n4"):
         cluster.run("scontrol", "update", f"NodeName={node}", 'Extra={"cohort_rev":"rev_' + "c" * 16 + '","site":1}')
     wait_labels(cluster)
