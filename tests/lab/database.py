@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Iterator
 
@@ -75,9 +76,10 @@ def install(controller: Machine) -> None:
     )  # fmt: skip
 
 
-def start(controller: Machine) -> None:
-    controller.spawn(SERVER, "mariadb.log")
+def start(controller: Machine) -> subprocess.Popen:
+    server = controller.spawn(SERVER, "mariadb.log")
     wait_until(lambda: answers(controller), 60, "MariaDB answers", 0.05)
+    return server
 
 
 def answers(controller: Machine) -> bool:
@@ -88,8 +90,10 @@ def query(controller: Machine, sql: str) -> str:
     return controller.run(["mariadb", "--no-defaults", "-NB"], stdin=sql).stdout
 
 
-def stop(controller: Machine) -> None:
+def stop(controller: Machine, server: subprocess.Popen) -> None:
+    """Its files are complete only when the process has ended: SHUTDOWN answers before."""
     controller.run(["mariadb", "--no-defaults", "-e", "shutdown"], timeout=60)
+    server.wait(60)
 
 
 def add_accounts(controller: Machine) -> None:
