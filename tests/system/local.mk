@@ -20,5 +20,4 @@ EXTRA_DIST += \
 	tests/system/test_node_runtime.py \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \
-	tests/system/test_spank_injection.py \
-	tests/system/test_spank_rebuild.py
+	tests/system/test_spank_injection.py
