@@ -34,6 +34,7 @@ Want parse_want(const json_t* j) {
     want.action = json::string(j, "act");
     want.request = json::string(j, "request");
     want.at = json::integer(j, "at").value_or(0);
+    want.from = json::string(j, "from");
     want.root = json::string(j, "root");
     want.result = json::string(j, "result");
     return want;
@@ -50,6 +51,7 @@ Json write_want(const Want& want) {
     put("act", want.action);
     put("request", want.request);
     json::set(j.get(), "at", want.at);
+    put("from", want.from);
     put("root", want.root);
     put("result", want.result);
     return j;

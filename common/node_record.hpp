@@ -5,7 +5,7 @@
 //
 //   cohort_rev   the published revision ("rev_<16hex>"); absent = unlabelled or withdrawn
 //   cohort_root  identity of the root content that published it (16 hex digits)
-//   cohort_want  {image, stamp, rev, act, request, at, root, result}: what the last attempt was to
+//   cohort_want  {image, stamp, rev, act, request, at, from, root, result}: what the last attempt was to
 //                make of the node, and how the cloud's action ended
 //   cohort_out   the reason why we took the node out of service (26.05 can lose Slurm's own)
 //
@@ -36,6 +36,7 @@ struct Want {
     std::string action;    // "rebuild" or "reboot"
     std::string request;   // nova's request id of the POST; empty before it was sent
     std::int64_t at = 0;   // when the attempt began, seconds since the epoch, controller's clock
+    std::string from;      // the label that it withdrew; empty: the node had none
     std::string root;      // cohort_root before the attempt; empty: unknown
     std::string result;
 

@@ -66,7 +66,12 @@ std::string render_snapshot(const SnapshotHeader& header, std::string_view body)
     append_text(out, header.configuration);
     out += ",\"fault\":";
     append_text(out, header.fault);
-    fmt::format_to(std::back_inserter(out), ",\"breaker\":{},", header.breaker_open);
+    fmt::format_to(std::back_inserter(out), ",\"breaker\":{},\"open\":[", header.breaker_open);
+    for (const auto& node : header.open_nodes) {
+        if (&node != &header.open_nodes.front()) out += ',';
+        append_text(out, node);
+    }
+    out += "],";
     out += body;
     out += "}\n";
     return out;
@@ -97,6 +102,9 @@ Result<SnapshotFile> parse_snapshot(std::string_view text, std::string_view name
     json_array_foreach(nodes, i, item) {
         file.nodes.push_back(
             {text_at(0), text_at(1), text_at(2), json_is_true(json_array_get(item, 3))});
+    }
+    json_array_foreach(json::get(top, "open"), i, item) {
+        if (const char* node = json_string_value(item)) file.header.open_nodes.emplace_back(node);
     }
     json_array_foreach(json::get(top, "rebuild_jobs"), i, item) {
         file.rebuild_jobs.push_back(

@@ -7,11 +7,13 @@
 // within one slurmctld process and begin at 1 in the next. JSON:
 //
 //   {"generation":7,"started":1700000000.123,"written":...,"slurmctld":4711,"configuration":"...",
-//    "fault":"...","breaker":false,"rebuild_jobs":[{"job":12,"node":"n1","pending":true,"held":false}],
+//    "fault":"...","breaker":false,"open":["n2"],"rebuild_jobs":[{"job":12,"node":"n1","pending":true,"held":false}],
 //    "nodes":[["n1","IDLE","rev_...",false], ...]}      (name, state, label, withdrawn)
 //
-// started: when the first call of that reading was sent, in seconds since the epoch: whatever
-// was written to Slurm before it is in this picture. Pure.
+// open: nodes whose revision is about to change, and for which everything is ready for that: the
+// hooks judge by it, and the queue has been bound. started: when the first call of that reading was
+// sent, in seconds since the epoch: whatever was written to Slurm before it is in this picture.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,7 @@ struct SnapshotHeader {
     std::string configuration;  // the file in use; empty: none
     std::string fault;          // why cohort.conf is not in use; empty: it is
     bool breaker_open = false;
+    std::vector<std::string> open_nodes;
 };
 
 struct SnapshotFile {

@@ -57,6 +57,7 @@ class Runner {
         if (plan->decision.act == Act::refuse) return node_fault(plan->decision.why);
         if (auto announced = announce(*plan); !announced)
             return node_fault("Slurm refused to take its note: " + announced.error().message);
+        if (c_.open_cohort) c_.open_cohort(attempt_.node);
         if (plan->decision.act == Act::adopt) return follow_newest(now() - adopt_window_seconds);
         return send_and_follow(*plan);
     }
@@ -145,6 +146,9 @@ class Runner {
         want.action = attempt_.action;
         want.at = attempt_.posted;
         auto written = c_.desk.edit(attempt_.node, [&](NodeRecord& record) {
+            // A second attempt after a failed one finds the label withdrawn already.
+            want.from =
+                record.revision.empty() && record.want ? record.want->from : record.revision;
             record.revision.clear();
             want.root = record.root;
             record.want = want;

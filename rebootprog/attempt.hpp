@@ -4,8 +4,9 @@
 //
 // Order of the writes, so that a kill -9 between any two of them is recognised by advance:
 // journal begun -> (read, decide) -> slot -> one node update: label withdrawn + cohort_want ->
-// journal posting -> POST -> journal following + request id into cohort_want -> followed ->
-// result into cohort_want -> journal ended. Thread-safe: each attempt runs in one thread.
+// journal posting -> the cohort is open for rolling (choke_point.hpp) -> POST -> journal following
+// + request id into cohort_want -> followed -> result into cohort_want -> journal ended.
+// Thread-safe: each attempt runs in one thread.
 #pragma once
 
 #include <chrono>
@@ -43,6 +44,8 @@ struct AttemptContext {
     // when the cloud has answered again.
     std::function<void(const std::string& reason)> cloud_failed;
     std::function<void()> cloud_answered;
+    // Returns when no job can span the node's old and new revision any more; may be empty.
+    std::function<void(const std::string& node)> open_cohort = {};
     // Slurm asks for a boot later than its call, in whole seconds: a machine that is back within
     // two of them would be missed and its job given up at ResumeTimeout [22.05, measured].
     Clock::time_point first_post = Clock::now() + std::chrono::seconds(2);

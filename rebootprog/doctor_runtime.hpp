@@ -30,13 +30,6 @@ struct RuntimeView {
 
 std::vector<Finding> check_runtime(const RuntimeView& view);
 
-// What a node's plugstack.conf asks of its task profile.
-struct LaunchGate {
-    bool needs_profile = false;
-    std::string profile_dir = "/run/flox-task-profile";
-};
-LaunchGate launch_gate_of(const std::vector<std::string>& plugstack);
-
 // The lines of PATH; `include` lines (with shell patterns) are replaced by their files' lines.
 Result<std::vector<std::string>> read_plugstack(const std::string& path);
 

@@ -14,6 +14,7 @@
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/backend_nova.hpp"
 #include "rebootprog/breaker.hpp"
+#include "rebootprog/choke_point.hpp"
 #include "rebootprog/rebuild_jobs.hpp"
 
 namespace cohort {
@@ -127,7 +128,11 @@ int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
             [&](const std::string& reason) {
                 std::call_once(first_fault, [&] { cloud_failed(site, "cohort-reboot", reason); });
             },
-        .cloud_answered = {}};
+        .cloud_answered = {},
+        .open_cohort =
+            [&](const std::string& node) {
+                wait_until_open(site.state_dir, site.settings(), node, deadline);
+            }};
     std::atomic<std::size_t> next{0}, failed{0};
     const auto work = [&] {
         for (std::size_t i = next++; i < nodes.size(); i = next++)

@@ -17,10 +17,14 @@ librebuild_la_SOURCES = \
 	rebootprog/backend.hpp \
 	rebootprog/backend_nova.cpp \
 	rebootprog/backend_nova.hpp \
+	rebootprog/choke_point.cpp \
+	rebootprog/choke_point.hpp \
 	rebootprog/decide.cpp \
 	rebootprog/decide.hpp \
 	rebootprog/engine.cpp \
 	rebootprog/engine.hpp \
+	rebootprog/guard_verbs.cpp \
+	rebootprog/guard_verbs.hpp \
 	rebootprog/journal.cpp \
 	rebootprog/journal.hpp \
 	rebootprog/plan.cpp \
@@ -39,6 +43,7 @@ librebuild_la_CXXFLAGS = \
 	$(SQLITE_CFLAGS) \
 	$(SMARTCOLS_CFLAGS)
 librebuild_la_LIBADD = \
+	libcohort_guard.la \
 	libcohort_pace.la \
 	libcohort_openstack.la \
 	libcohort_slurm.la \

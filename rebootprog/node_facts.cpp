@@ -16,7 +16,6 @@
 #include "common/revision.hpp"
 #include "common/sha256.hpp"
 #include "common/text.hpp"
-#include "rebootprog/doctor_runtime.hpp"
 
 namespace cohort {
 namespace {
@@ -55,14 +54,6 @@ std::int64_t boot_time() {
     return std::time(nullptr) - up.tv_sec;
 }
 
-// What the gate of spank_cohort.so will ask for on this node. A plugstack.conf that cannot be read
-// asks for nothing: Slurm would not start any task with it.
-LaunchGate launch_gate_of_this_node() {
-    const std::string conf = configuration_path();
-    const auto lines = read_plugstack(conf.substr(0, conf.rfind('/') + 1) + "plugstack.conf");
-    return lines ? launch_gate_of(*lines) : LaunchGate{};
-}
-
 Result<std::string> read_stamp(const Settings& settings) {
     if (!settings.stamp_file.empty()) {
         auto content = read_file(settings.stamp_file, max_bytes);
@@ -82,11 +73,10 @@ Result<NodeFacts> read_node_facts(const Settings& settings) {
     NodeFacts facts;
     facts.observed = {std::move(*stamp), root_identity(), boot_time()};
     facts.boot_id = read_trimmed("/proc/sys/kernel/random/boot_id");
-    const LaunchGate gate = launch_gate_of_this_node();
-    const auto profile = read_profile({gate.profile_dir, 0});
+    const auto profile = read_profile();
     if (profile)
         facts.sealed = profile->revision();
-    else if (gate.needs_profile || profile.error().code != Errc::not_found)
+    else if (profile.error().code != Errc::not_found)
         facts.profile_fault = profile.error().message;
     return facts;
 }

@@ -16,7 +16,7 @@ struct NodeFacts {
     Observed observed;          // stamp, root identity, boot time
     std::string boot_id;        // the kernel's, new at each boot
     std::string sealed;         // revision of the sealed task profile; empty: this node has none
-    std::string profile_fault;  // why the profile is refused, or that the launch gate needs one
+    std::string profile_fault;  // why the profile that is there is refused
 };
 
 // The revision that this node can prove by itself: of its sealed profile, else of its stamp. Empty

@@ -58,6 +58,8 @@ Status lift_what_is_ours(const std::string& name, bool was_published) {
 Status publish(const Node& node, const NodeFacts& facts, const std::string& why) {
     const bool was_published = published_in_this_boot(facts);
     const std::string label = label_of(node.record, facts);
+    if (!facts.profile_fault.empty())
+        return fail(Errc::invalid, "the task profile is not usable: " + facts.profile_fault);
     if (!is_revision_name(label))
         return fail(
             Errc::invalid,
@@ -91,20 +93,6 @@ void publish_locally(const NodeFacts& facts) {
         log::error("{}", kept.error().message);
 }
 
-std::string profile_sentence(const NodeFacts& facts) {
-    return "the task profile is not usable: " + facts.profile_fault;
-}
-
-// A node whose tasks would all be refused publishes nothing and takes no jobs. A rebuild job on it
-// goes on, as its verify says so: DRAIN would end it while it is CONFIGURING.
-int without_profile(const Node& node, const NodeFacts& facts) {
-    log::error("{}: nothing is published: {}", node.name, profile_sentence(facts));
-    if (node.state.busy() || node.state.rebooting()) return exit_code::some_failed;
-    if (auto drained = slurm::drain(node.name, profile_sentence(facts)); !drained)
-        log::error("{}: {}", node.name, drained.error().message);
-    return exit_code::some_failed;
-}
-
 // A step of join --after: nothing when it has to look again.
 std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
                               const Settings& settings, std::string& waiting_for) {
@@ -131,7 +119,6 @@ std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
         case Act::publish:
             break;
     }
-    if (!facts.profile_fault.empty()) return without_profile(*node, facts);
     auto published = publish(*node, facts, decision.why);
     if (published) return exit_code::ok;
     waiting_for = published.error().message;
@@ -156,7 +143,6 @@ std::optional<int> verify_step(const std::string& name, const NodeFacts& facts,
     if (decision.act == Act::take_out) return out_of_service(name, decision.why);
     waiting_for = decision.why;
     if (decision.act == Act::wait) return std::nullopt;
-    if (!facts.profile_fault.empty()) return out_of_service(name, profile_sentence(facts));
     if (node->record.revision.empty() || node->record.root != facts.observed.root) {
         waiting_for = "cohort-node join --after to publish this boot";
         return std::nullopt;

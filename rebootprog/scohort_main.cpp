@@ -11,6 +11,7 @@
 #include "common/slurm/load.hpp"
 #include "rebootprog/advance.hpp"
 #include "rebootprog/command_line.hpp"
+#include "rebootprog/guard_verbs.hpp"
 #include "rebootprog/plan.hpp"
 
 namespace {
@@ -44,7 +45,7 @@ int run(int argc, char** argv) {
     CLI::App app{"scohort: rolls a cluster to a new image through the job queue"};
     app.require_subcommand(1);
     bool json = false, quiet = false;
-    std::string nodes;
+    std::string nodes, guard_word, guard_limit;
     auto* plan_command =
         app.add_subcommand("plan", "what would be done to which node; changes nothing");
     plan_command->add_option("-w,--nodelist", nodes, "only these nodes (a host list)");
@@ -54,6 +55,15 @@ int run(int argc, char** argv) {
     auto* advance_command = app.add_subcommand(
         "advance", "one step: release, give back, adopt, re-assert (idempotent)");
     advance_command->add_flag("-q,--quiet", quiet, "say nothing when there is nothing to do");
+    auto* adopt_command =
+        app.add_subcommand("adopt", "label nodes by what they run: the guard begins");
+    adopt_command->add_option("-w,--nodelist", nodes, "only these nodes (a host list)");
+    auto* guard_command =
+        app.add_subcommand("guard", "in an emergency: 'off --for 30min', 'on'; without: how it is");
+    guard_command->add_option("word", guard_word, "off or on");
+    guard_command->add_option("--for", guard_limit, "how long it is off");
+    auto* detach_command =
+        app.add_subcommand("detach", "take every trace of slurm-cohort off jobs and nodes");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -67,6 +77,9 @@ int run(int argc, char** argv) {
     }
     if (plan_command->parsed()) return plan(*site, nodes, json);
     if (status_command->parsed()) return status(*site, json);
+    if (adopt_command->parsed()) return adopt(*site, nodes);
+    if (guard_command->parsed()) return guard_switch(*site, guard_word, guard_limit);
+    if (detach_command->parsed()) return detach(*site);
     return advance(*site, !quiet);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # libcohort_guard: the rules that keep one job within one revision. Pure: the job_submit plugin,
-# scohort and cohort-gate decide by the same functions.
+# scohort and cohort-gate decide by the same functions. Whoever links it adds libcohort.la: in the
+# plugin that comes with libcohort_slurm, and libtool would take it in twice.
 noinst_LTLIBRARIES += libcohort_guard.la
 libcohort_guard_la_SOURCES = \
 	common/guard/bound.cpp \
@@ -24,7 +25,6 @@ libcohort_guard_la_SOURCES = \
 	common/guard/verdict.hpp \
 	common/guard/view.cpp \
 	common/guard/view.hpp
-libcohort_guard_la_LIBADD = libcohort.la
 
 if HAVE_CHECK
 GUARD_TESTS = \
@@ -35,7 +35,7 @@ GUARD_TESTS = \
 check_PROGRAMS += $(GUARD_TESTS)
 TESTS += $(GUARD_TESTS)
 endif
-GUARD_LDADD = libcohort_guard.la $(CHECK_LIBS)
+GUARD_LDADD = libcohort_guard.la libcohort.la $(CHECK_LIBS)
 
 tests_unit_guard_constraint_test_SOURCES = tests/unit/guard_constraint_test.cpp tests/unit/guard_random.hpp
 tests_unit_guard_constraint_test_CPPFLAGS = $(UNIT_CPPFLAGS)
@@ -55,3 +55,7 @@ tests_unit_guard_oracle_test_LDADD = $(GUARD_LDADD)
 tests_unit_guard_sweep_test_SOURCES = tests/unit/guard_sweep_test.cpp tests/unit/guard_world.hpp
 tests_unit_guard_sweep_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_sweep_test_LDADD = $(GUARD_LDADD)
+
+BENCHES += tests/bench/guard_verdict_bench
+tests_bench_guard_verdict_bench_SOURCES = tests/bench/guard_verdict_bench.cpp
+tests_bench_guard_verdict_bench_LDADD = libcohort_guard.la libcohort.la

@@ -28,8 +28,8 @@ std::string without_group(const std::string& given, const std::string& present) 
 
 std::optional<Request> merged(const PlacementChange& change, const Job& job,
                               const ExpandHosts& expand) {
-    auto mark = parse_guard_mark(job.admin_comment);
-    if (mark && (mark->own || job.features != mark->now)) mark.reset();
+    auto mark = current_mark(job);
+    if (mark && mark->own) mark.reset();
     auto request = request_of(job, mark, expand);
     if (!request) return std::nullopt;
     request->queued = false;

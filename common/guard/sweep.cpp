@@ -24,11 +24,13 @@ bool concerns_us(const Job& job) {
     return job.pending && !job.reboot && !parse_mark(job.admin_comment);
 }
 
-// The user's part of a bound text that we have no true record of.
-std::string own_part(const std::string& text) {
+// The user's part of a bound text that we have no true record of (job_modify cannot write a mark).
+std::string own_part(const std::string& text, bool node_list) {
     const auto stripped = strip_bound(text);
-    // A single revision may be the user's own choice; a group or a union is ours.
-    return stripped && stripped->bound.revisions.size() > 1 ? stripped->original : text;
+    // A single revision may be the user's own choice, a group or a union is ours; with a list of
+    // nodes it makes no difference, as the list decides the revision.
+    const bool ours = stripped && (stripped->bound.revisions.size() > 1 || node_list);
+    return ours ? stripped->original : text;
 }
 
 Known known(const Job& job, std::string id) {
@@ -37,8 +39,8 @@ Known known(const Job& job, std::string id) {
     const bool same = job.features == out.mark->now && job.prefer == out.mark->now_prefer;
     if (same || out.mark->own) return out;
     out.changed = true;
-    out.mark->features = own_part(job.features);
-    out.mark->prefer = own_part(job.prefer);
+    out.mark->features = own_part(job.features, !job.requested_nodes.empty());
+    out.mark->prefer = own_part(job.prefer, !job.requested_nodes.empty());
     out.mark->now = job.features;
     out.mark->now_prefer = job.prefer;
     return out;
@@ -215,6 +217,10 @@ std::string held_word(Cause cause) {
         default:
             return "span";
     }
+}
+
+std::optional<Mark> current_mark(const Job& job) {
+    return known(job, {}).mark;
 }
 
 std::optional<Request> request_of(const Job& job, const std::optional<Mark>& mark,

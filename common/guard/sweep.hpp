@@ -40,6 +40,9 @@ struct Owners {
 // The word of a mark for CAUSE.
 std::string held_word(Cause cause);
 
+// JOB's mark as it is to be read now, when somebody else has changed the job since it was written.
+std::optional<Mark> current_mark(const Job& job);
+
 // What JOB asks for, by its own features (MARK's, when it is bound). Nothing when a host list of it
 // cannot be read.
 std::optional<Request> request_of(const Job& job, const std::optional<Mark>& mark,

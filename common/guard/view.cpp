@@ -7,15 +7,11 @@
 #include "common/text.hpp"
 
 namespace cohort::guard {
-namespace {
 
-// An attempt that has not ended well yet.
 bool is_under_way(const Node& node) {
     const auto& want = node.record.want;
     return want && (want->pending() || node.record.revision.empty());
 }
-
-}  // namespace
 
 GuardView::GuardView(std::shared_ptr<const Snapshot> snapshot,
                      const std::vector<CohortDefinition>& cohorts)
@@ -65,7 +61,8 @@ void GuardView::index_cohort(const CohortDefinition& definition) {
     std::size_t known = 0, bare = 0;
     cohort.nodes.for_each([&](std::size_t i) {
         const Node& node = snapshot_->nodes[i];
-        const bool ours = !node.record.revision.empty() || node.record.withdrawn();
+        const bool ours = !node.record.revision.empty() ||
+                          (node.record.withdrawn() && !node.record.want->from.empty());
         ++(ours ? known : bare);
         cohort.open = cohort.open || is_under_way(node);
     });

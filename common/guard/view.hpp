@@ -19,12 +19,16 @@
 
 namespace cohort::guard {
 
+// An attempt on it has begun and has not ended well yet: its revision is about to change.
+bool is_under_way(const Node& node);
+
 struct Cohort {
     std::string name;
     NodeSet nodes;
     Rule rule;
-    // Most of its nodes carry a label or have one withdrawn by us: `scohort adopt` has run. Not
-    // adopted: the guard is off. (A first rebuild by hand does not turn it on for all the others.)
+    // Most of its nodes carry a label or have had one withdrawn by us: `scohort adopt` has run, or
+    // the rebuild of a cohort that was never adopted is half over. Not adopted: the guard is off. (A
+    // first rebuild by hand does not turn it on for all the others.)
     bool adopted = false;
     // An attempt is under way or has withdrawn a label: revisions will differ soon.
     bool open = false;

@@ -2,26 +2,30 @@
 //
 // job_submit_cohort: the entry points that slurmctld calls.
 //
-// Each is a conversion to values, one call of the core, and a conversion back, inside guard(): an
-// exception that left a hook would kill slurmctld and lose acknowledged jobs. The answer when
+// Each is a conversion to values, one call of the core, and a conversion back, inside last_net():
+// an exception that left a hook would kill slurmctld and lose acknowledged jobs. The answer when
 // something fails: a rebuild job is refused with the reason, every other job passes.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "common/guard/mark.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_mark.hpp"
 #include "common/slurm/handles.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/job_desc.hpp"
 #include "common/text.hpp"
+#include "plugins/job_submit/guard/guard_hooks.hpp"
 #include "plugins/job_submit/hooks.hpp"
 #include "plugins/job_submit/refresher.hpp"
 #include "plugins/job_submit/source.hpp"
@@ -40,6 +44,7 @@ struct Plugin {
     Published<World> world;
     RebuildLedger ledger;
     Hooks hooks{world, ledger, [this] { wake(); }};
+    GuardHooks guard_hooks{world, [](std::string_view list) { return slurm::expand_hosts(list); }};
     Refresher refresher{slurm_source(&slurm::compat::in_active_controller), configuration_path(),
                         ::geteuid(), world, ledger};
     std::unique_ptr<RefreshThread> thread;
@@ -65,7 +70,7 @@ void slurm_sink(log::Level level, std::string_view line) {
 
 // Runs BODY; whatever it throws becomes FALLBACK's answer.
 template <class Body, class Fallback>
-int guard(const char* entry, Body&& body, Fallback&& fallback) noexcept {
+int last_net(const char* entry, Body&& body, Fallback&& fallback) noexcept {
     try {
         return body();
     } catch (const std::exception& e) {
@@ -88,6 +93,8 @@ void stop_at_exit() {
 void start() {
     log::set_sink(slurm_sink);
     auto fresh = std::make_shared<Plugin>();
+    fresh->refresher.ask_for_held_jobs(
+        [owner = fresh.get()] { return owner->guard_hooks.take_cold_holds(); });
     fresh->refresher.start();
     // 60 ms: on 22.05 a call before the port is open costs a second.
     fresh->thread = std::make_unique<RefreshThread>(
@@ -190,6 +197,67 @@ void strip(job_desc_msg_t& job) {
     slurm::set_text(job.admin_comment, rest);
 }
 
+bool is_het(const job_desc_msg_t& job) {
+    return job.het_job_offset != NO_VAL;
+}
+
+// Nothing when a host list cannot be read: Slurm refuses the job itself.
+std::optional<guard::Request> read_placement(const job_desc_msg_t& job) {
+    auto required = slurm::expand_hosts(slurm::text(job.req_nodes));
+    auto excluded = slurm::expand_hosts(slurm::text(job.exc_nodes));
+    if (!required || !excluded) return std::nullopt;
+    guard::Request request;
+    request.partition = slurm::text(job.partition);
+    request.reservation = slurm::text(job.reservation);
+    request.features = slurm::text(job.features);
+    request.prefer = slurm::text(job.prefer);
+    request.required = std::move(*required);
+    request.excluded = std::move(*excluded);
+    request.min_nodes = slurm::given(job.min_nodes).value_or(0);
+    request.max_nodes = slurm::given(job.max_nodes).value_or(0);
+    request.tasks = slurm::given(job.num_tasks).value_or(0);
+    request.cpus = slurm::given(job.min_cpus).value_or(0);
+    if (job.cpus_per_task != NO_VAL16) request.cpus_per_task = job.cpus_per_task;
+    request.job_wide_gres = job.tres_per_job || job.tres_per_socket || job.tres_per_task;
+    request.overcommit = job.overcommit == 1;
+    request.het = is_het(job);
+    return request;
+}
+
+void apply(const GuardAnswer& answer, job_desc_msg_t& job) {
+    if (answer.features) slurm::set_text(job.features, *answer.features);
+    if (answer.prefer) slurm::set_text(job.prefer, *answer.prefer);
+    if (answer.partition) slurm::set_text(job.partition, *answer.partition);
+    if (answer.admin_comment) slurm::set_text(job.admin_comment, *answer.admin_comment);
+    if (answer.hold) job.priority = 0;
+}
+
+// Slurm asks for the components of one het job one after the other in one thread.
+thread_local std::map<std::string, std::string> het_choice;
+
+int submit_user_job(job_desc_msg_t& job, std::uint32_t uid, char** message) {
+    if (!is_trusted(uid) && job.admin_comment) {
+        const std::string rest = guard::remove_guard_mark(job.admin_comment);
+        slurm::set_text(job.admin_comment, rest);
+    }
+    if (!plugin) return SLURM_SUCCESS;
+    auto request = read_placement(job);
+    if (!request) return SLURM_SUCCESS;
+    if (job.het_job_offset == 0) het_choice.clear();
+    if (request->het) request->het_choice = het_choice;
+    const auto answer =
+        (*plugin)->guard_hooks.submit(*request, {is_trusted(uid)}, slurm::text(job.admin_comment),
+                                      job.priority == 0, Clock::now());
+    if (!answer.message.empty()) tell(message, answer.message);
+    if (answer.refused) {
+        log::info("job of uid {} refused: {}", uid, text::one_line(answer.message, 300));
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    }
+    if (request->het) het_choice = answer.het_choice;
+    apply(answer, job);
+    return SLURM_SUCCESS;
+}
+
 #ifdef COHORT_TEST_FAULTS
 void test_fault(const job_desc_msg_t& job) {
     if (!job.name) return;
@@ -213,11 +281,45 @@ Change read_change(const job_desc_msg_t& job, std::uint32_t uid) {
     return change;
 }
 
+// What of an update moves the job elsewhere.
+guard::PlacementChange read_placement_change(const job_desc_msg_t& job) {
+    guard::PlacementChange change;
+    const auto take = [](std::optional<std::string>& field, const char* value) {
+        if (value) field = value;
+    };
+    take(change.partition, job.partition);
+    take(change.reservation, job.reservation);
+    take(change.features, job.features);
+    take(change.prefer, job.prefer);
+    if (job.req_nodes) change.required = host_names(job.req_nodes);
+    if (job.exc_nodes) change.excluded = host_names(job.exc_nodes);
+    change.min_nodes = slurm::given(job.min_nodes);
+    change.max_nodes = slurm::given(job.max_nodes);
+    change.tasks = slurm::given(job.num_tasks);
+    change.release = job.priority != NO_VAL && job.priority != 0;
+    return change;
+}
+
+int modify_placement(job_desc_msg_t& job, std::uint32_t uid, char** message) {
+    const std::uint32_t number = slurm::given(slurm::compat::job_id(job)).value_or(0);
+    const std::string id = job.job_id_str ? job.job_id_str : fmt::format("{}", number);
+    const auto answer = (*plugin)->guard_hooks.modify(id, read_placement_change(job),
+                                                      {is_trusted(uid)}, Clock::now());
+    if (!answer.message.empty()) tell(message, answer.message);
+    if (answer.refused) {
+        log::info("change of job {} by uid {} refused: {}", id, uid,
+                  text::one_line(answer.message, 300));
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    }
+    apply(answer, job);
+    return SLURM_SUCCESS;
+}
+
 int modify(job_desc_msg_t& job, std::uint32_t uid, char** message) {
     test_fault(job);
     if (!plugin) return SLURM_SUCCESS;
     const auto allowed = (*plugin)->hooks.modify(read_change(job, uid));
-    if (allowed) return SLURM_SUCCESS;
+    if (allowed) return modify_placement(job, uid, message);
     // 22.05 has no message for the user.
     log::info("change of a job by uid {} refused: {}", uid, allowed.error().message);
     return refuse(message, allowed.error());
@@ -235,7 +337,7 @@ const std::uint32_t plugin_version = SLURM_VERSION_NUMBER;
 // Never fails: a plugin whose init() fails takes slurmctld down. Without its state the hooks refuse
 // rebuild jobs and pass the others.
 COHORT_EXPORT int init() {
-    return guard(
+    return last_net(
         "init",
         [] {
             start();
@@ -245,7 +347,7 @@ COHORT_EXPORT int init() {
 }
 
 COHORT_EXPORT int fini() {
-    return guard(
+    return last_net(
         "fini",
         [] {
             if (!plugin) return SLURM_SUCCESS;
@@ -260,13 +362,13 @@ COHORT_EXPORT int fini() {
 
 COHORT_EXPORT int job_submit(job_desc_msg_t* job, std::uint32_t uid, char** message) {
     slurm::remove_spank_variable(*job, variable);
-    return guard(
+    return last_net(
         "job_submit",
         [&]() -> int {
             test_fault(*job);
             if (wants_reboot(*job)) return submit_rebuild(*job, uid, message);
             strip(*job);
-            return SLURM_SUCCESS;
+            return submit_user_job(*job, uid, message);
         },
         [&]() -> int {
             if (!wants_reboot(*job)) return SLURM_SUCCESS;
@@ -278,7 +380,7 @@ COHORT_EXPORT int job_submit(job_desc_msg_t* job, std::uint32_t uid, char** mess
 }
 
 COHORT_EXPORT int job_modify(COHORT_JOB_MODIFY_PARAMETERS) {
-    return guard(
+    return last_net(
         "job_modify", [&] { return modify(*job, uid, COHORT_JOB_MODIFY_MESSAGE); },
         [] { return SLURM_SUCCESS; });
 }

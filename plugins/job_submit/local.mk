@@ -5,6 +5,12 @@ noinst_LTLIBRARIES += libjobsubmit.la
 libjobsubmit_la_SOURCES = \
 	plugins/job_submit/config_keeper.cpp \
 	plugins/job_submit/config_keeper.hpp \
+	plugins/job_submit/guard/caretaker.cpp \
+	plugins/job_submit/guard/caretaker.hpp \
+	plugins/job_submit/guard/guard_hooks.cpp \
+	plugins/job_submit/guard/guard_hooks.hpp \
+	plugins/job_submit/guard/guard_world.cpp \
+	plugins/job_submit/guard/guard_world.hpp \
 	plugins/job_submit/hooks.cpp \
 	plugins/job_submit/hooks.hpp \
 	plugins/job_submit/ledger.cpp \
@@ -15,10 +21,12 @@ libjobsubmit_la_SOURCES = \
 	plugins/job_submit/refresher.hpp \
 	plugins/job_submit/snapshot_writer.cpp \
 	plugins/job_submit/snapshot_writer.hpp \
+	plugins/job_submit/source.cpp \
 	plugins/job_submit/source.hpp \
 	plugins/job_submit/thread.cpp \
 	plugins/job_submit/thread.hpp \
 	plugins/job_submit/world.hpp
+libjobsubmit_la_LIBADD = libcohort_guard.la
 
 JOB_SUBMIT_SOURCES = \
 	plugins/job_submit/entry.cpp \
@@ -48,6 +56,7 @@ EXTRA_DIST += plugins/job_submit/exports.map
 
 if HAVE_CHECK
 JOB_SUBMIT_TESTS = \
+	tests/unit/guard_hooks_test \
 	tests/unit/hooks_test \
 	tests/unit/job_submit_storm_test \
 	tests/unit/ledger_test \
@@ -58,6 +67,10 @@ TESTS += $(JOB_SUBMIT_TESTS)
 endif
 EXTRA_DIST += tests/unit/job_submit_fixture.hpp
 JOB_SUBMIT_LDADD = libjobsubmit.la $(UNIT_LDADD)
+
+tests_unit_guard_hooks_test_SOURCES = tests/unit/guard_hooks_test.cpp
+tests_unit_guard_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_hooks_test_LDADD = $(JOB_SUBMIT_LDADD)
 
 tests_unit_hooks_test_SOURCES = tests/unit/hooks_test.cpp
 tests_unit_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)

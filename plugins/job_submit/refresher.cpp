@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "common/guard/emergency.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_mark.hpp"
 
@@ -38,7 +39,8 @@ Refresher::Refresher(std::unique_ptr<ClusterSource> source, std::string config_p
       slurm_user_(slurm_user),
       world_(world),
       ledger_(ledger),
-      now_(now) {}
+      now_(now),
+      caretaker_(*source_, slurm_user, now) {}
 
 void Refresher::start() {
     config_.look(default_dir_);
@@ -58,12 +60,17 @@ milliseconds Refresher::step() {
         publish();
         return milliseconds(500);
     }
+    if (only_canary()) return canary_interval;
     Status read;
     bool anything = false;
     if (now_() >= cluster_due_) {
         anything = true;
         read = read_cluster();
         cluster_due_ = now_() + (read ? refresh_interval() : milliseconds(250));
+        if (read && caretaker_.look(snapshot_, *config_.policy()))
+            cluster_due_ = now_() + milliseconds(20);  // see what the repair has made of it
+        if (read && first_jobs_) caretaker_.consider(std::move(*first_jobs_), snapshot_->started);
+        if (read) first_jobs_.reset();
     }
     if (read && snapshot_ && (now_() >= jobs_due_ || !ledger_.empty())) {
         anything = true;
@@ -71,11 +78,26 @@ milliseconds Refresher::step() {
         jobs_due_ = now_() + refresh_interval();
     }
     if (anything) complain(read);
+    if (take_held_ && snapshot_ && take_held_()) caretaker_.expect_held_job();
+    auto rest = caretaker_.work(*config_.policy(), guard::is_off(config_.state_dir()));
     publish();
     if (read) config_.keep_copies();
-    const auto rest = std::chrono::ceil<milliseconds>(cluster_due_ - now_());
-    return std::clamp(ledger_.empty() ? rest : std::min(rest, jobs_interval), milliseconds(10),
-                      milliseconds(60000));
+    rest = std::min(rest, std::chrono::ceil<milliseconds>(cluster_due_ - now_()));
+    if (!ledger_.empty()) rest = std::min(rest, jobs_interval);
+    rest = std::clamp(rest, milliseconds(10), milliseconds(60000));
+    step_due_ = now_() + rest;
+    const bool watch = source_->loses_features_silently() && caretaker_.knows_a_label();
+    return watch ? std::min(rest, canary_interval) : rest;
+}
+
+// Between two full steps: true when the labels are where they were.
+bool Refresher::only_canary() {
+    if (!source_->loses_features_silently() || !caretaker_.knows_a_label() || !ledger_.empty() ||
+        now_() >= step_due_)
+        return false;
+    if (caretaker_.labels_are_there()) return true;
+    cluster_due_ = now_();
+    return false;
 }
 
 Status Refresher::read_cluster() {
@@ -113,6 +135,7 @@ Status Refresher::read_cluster() {
     if (!jobs) return tl::unexpected(jobs.error());
     all_jobs_read_ = true;
     take_jobs(began, *jobs);
+    first_jobs_ = std::move(*jobs);
     next->rebuild_jobs = rebuild_jobs_;
     snapshot_ = std::move(next);
     return {};
@@ -145,12 +168,15 @@ void Refresher::publish() {
     next->policy = config_.policy();
     next->snapshot = snapshot_;
     next->qos = qos_;
+    next->guard = caretaker_.world();
     const std::string dir = config_.state_dir();
     next->breaker_open = !dir.empty() && ::access((dir + "/breaker").c_str(), F_OK) == 0;
     const bool breaker_open = next->breaker_open;
     world_.set(std::move(next));
+    caretaker_.published();
     if (snapshot_ && source_->active())
-        writer_.write(dir, *snapshot_, rebuild_jobs_, *config_.policy(), breaker_open, now_());
+        writer_.write(dir, *snapshot_, rebuild_jobs_, *config_.policy(), breaker_open,
+                      caretaker_.open_nodes(), now_());
 }
 
 void Refresher::complain(const Status& read) {

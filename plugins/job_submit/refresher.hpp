@@ -9,10 +9,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "plugins/job_submit/config_keeper.hpp"
+#include "plugins/job_submit/guard/caretaker.hpp"
 #include "plugins/job_submit/ledger.hpp"
 #include "plugins/job_submit/snapshot_writer.hpp"
 #include "plugins/job_submit/source.hpp"
@@ -31,6 +34,9 @@ class Refresher {
     // Reads cohort.conf only and publishes it: for init(), before the controller listens.
     void start();
 
+    // TAKE tells whether a hook has held a job since it was last asked, because the World was cold.
+    void ask_for_held_jobs(std::function<bool()> take) { take_held_ = std::move(take); }
+
     // Does what is due; returns how long there is nothing to do (at most).
     std::chrono::milliseconds step();
 
@@ -38,7 +44,12 @@ class Refresher {
     // blocking its node soon.
     static constexpr std::chrono::milliseconds jobs_interval{500};
 
+    // 22.05 loses node features in a reconfigure without a new process: one node is looked at this
+    // often, so that labels are back before the scheduler holds a pending job.
+    static constexpr std::chrono::milliseconds canary_interval{50};
+
   private:
+    bool only_canary();
     Status read_cluster();
     Status read_jobs();
     void take_jobs(Clock::time_point began, const std::vector<Job>& jobs);
@@ -53,12 +64,15 @@ class Refresher {
     RebuildLedger& ledger_;
     Now now_;
     SnapshotWriter writer_;
+    GuardCaretaker caretaker_;
+    std::function<bool()> take_held_;
+    std::optional<std::vector<Job>> first_jobs_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::optional<std::vector<Qos>> qos_;
     std::string default_dir_;
     std::uint64_t generation_ = 0;
     bool all_jobs_read_ = false;  // once, to find what an earlier process let in
-    Clock::time_point cluster_due_{}, jobs_due_{};
+    Clock::time_point cluster_due_{}, jobs_due_{}, step_due_{};
     std::vector<RebuildJob> rebuild_jobs_;
     std::string complaint_;
     unsigned failures_ = 0;

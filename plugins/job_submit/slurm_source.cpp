@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/slurm/hostlist.hpp"
+#include "common/slurm/job_writer.hpp"
 #include "common/slurm/load.hpp"
+#include "common/slurm/node_writer.hpp"
 #include "plugins/job_submit/source.hpp"
 
 namespace cohort {
@@ -19,6 +22,19 @@ class SlurmSource final : public ClusterSource {
     Result<std::vector<Job>> jobs_of(std::uint32_t uid) override {
         return slurm::load_jobs_of(uid);
     }
+    Result<Node> node(const std::string& name) override { return slurm::load_node(name); }
+    Status write_features(const std::vector<std::string>& nodes,
+                          const std::string& features) override {
+        return slurm::write_features(nodes, features);
+    }
+    Status change_job(const guard::JobChange& change) override {
+        return slurm::change_job(change.id, {change.features, change.prefer, change.admin_comment,
+                                             change.hold, change.release});
+    }
+    Result<std::vector<std::string>> expand(std::string_view list) override {
+        return slurm::expand_hosts(list);
+    }
+    bool loses_features_silently() override { return slurm::reconfigure_keeps_process(); }
 
   private:
     bool (*active_)();

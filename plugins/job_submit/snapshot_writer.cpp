@@ -8,6 +8,7 @@
 #include "common/file.hpp"
 #include "common/log.hpp"
 #include "common/snapshot_file.hpp"
+#include "common/text.hpp"
 
 namespace cohort {
 namespace {
@@ -22,11 +23,13 @@ double epoch_seconds(std::chrono::system_clock::time_point t) {
 
 void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
                            const std::vector<RebuildJob>& rebuild_jobs, const Policy& policy,
-                           bool breaker_open, Clock::time_point now) {
+                           bool breaker_open, const std::vector<std::string>& open_nodes,
+                           Clock::time_point now) {
     if (dir.empty()) return;
     const bool due = now - last_ >= heartbeat;
     std::string body = render_snapshot_body(snapshot.nodes, rebuild_jobs);
-    std::string content = dir + policy.fault + (breaker_open ? "!" : ".") + body;
+    std::string content =
+        dir + policy.fault + (breaker_open ? "!" : ".") + text::join(open_nodes, ",") + body;
     if (!due && content == written_) return;
     SnapshotHeader header;
     const auto wall = std::chrono::system_clock::now();
@@ -39,6 +42,7 @@ void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
     header.configuration = policy.configuration ? policy.origin : "";
     header.fault = policy.fault;
     header.breaker_open = breaker_open;
+    header.open_nodes = open_nodes;
     Status written = make_directories(dir, 0755);
     if (written)
         written = write_file(dir + "/" + std::string(snapshot_file_name),

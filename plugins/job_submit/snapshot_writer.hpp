@@ -19,7 +19,7 @@ class SnapshotWriter {
     // DIR is StateDir (empty: not known yet).
     void write(const std::string& dir, const Snapshot& snapshot,
                const std::vector<RebuildJob>& rebuild_jobs, const Policy& policy, bool breaker_open,
-               Clock::time_point now);
+               const std::vector<std::string>& open_nodes, Clock::time_point now);
 
   private:
     void complain(const Status& written, const std::string& dir);

@@ -7,9 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/cluster.hpp"
+#include "common/guard/sweep.hpp"
 #include "common/result.hpp"
 
 namespace cohort {
@@ -30,6 +33,16 @@ class ClusterSource {
     virtual Result<std::vector<Qos>> qos() = 0;
     virtual Result<std::vector<Job>> jobs() = 0;
     virtual Result<std::vector<Job>> jobs_of(std::uint32_t user_id) = 0;
+
+    // For the guard. A source that changes nothing has nothing to do.
+    virtual Result<Node> node(const std::string& name);
+    virtual Status write_features(const std::vector<std::string>& nodes,
+                                  const std::string& features);
+    virtual Status change_job(const guard::JobChange& change);
+    // A host list expression; here "n1,n2" only.
+    virtual Result<std::vector<std::string>> expand(std::string_view list);
+    // Features can go without a new process (22.05's reconfigure): look at them often.
+    virtual bool loses_features_silently() { return false; }
 };
 
 // Reads from slurmctld. IS_ACTIVE answers ClusterSource::active().

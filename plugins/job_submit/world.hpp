@@ -17,6 +17,7 @@
 
 #include "common/settings.hpp"
 #include "common/snapshot.hpp"
+#include "plugins/job_submit/guard/guard_world.hpp"
 
 namespace cohort {
 
@@ -42,6 +43,7 @@ struct World {
     std::shared_ptr<const Snapshot> snapshot;  // nullptr: cold
     std::optional<std::vector<Qos>> qos;       // nothing: unknown
     bool breaker_open = false;                 // StateDir/breaker exists
+    GuardWorld guard;
 
     Freshness freshness(Clock::time_point now) const {
         if (!snapshot) return Freshness::cold;

@@ -6,6 +6,8 @@ EXTRA_DIST += \
 	tests/system/sealed.py \
 	tests/system/spanklab.py \
 	tests/system/test_demo.py \
+	tests/system/test_guard.py \
+	tests/system/test_guard_rolling.py \
 	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \
 	tests/system/test_job_submit.py \
@@ -18,5 +20,4 @@ EXTRA_DIST += \
 	tests/system/test_node_runtime.py \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \
-	tests/system/test_spank_injection.py \
-	tests/system/test_spank_rebuild.py
+	tests/system/test_spank_injection.py

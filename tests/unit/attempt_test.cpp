@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include "common/snapshot_file.hpp"
+#include "rebootprog/choke_point.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;
@@ -154,11 +156,49 @@ int main() {
                  const auto& first = b.desk.writes.front();
                  unit::expect(first.withdrawn() && first.want->pending(), "withdrawn first");
                  unit::expect_equal(first.want->stamp, std::string("lab/v2"));
+                 unit::expect_equal(first.want->from, std::string("rev_0123456789abcdef"));
                  unit::expect_equal(first.want->root, std::string("0123456789abcdef"));
                  unit::expect(b.desk.record.want->succeeded(), "result written");
                  unit::expect_equal(b.desk.record.want->request, std::string("req-1"));
                  unit::expect_equal(b.desk.out_reason, std::string());
                  unit::expect_equal(b.last().label, std::string("rev_0123456789abcdef"));
+             }},
+            {"nothing is asked of the cloud before the queue is bound, and that after the wish",
+             [] {
+                 Bench b;
+                 auto c = b.context();
+                 int calls = 0;
+                 c.open_cohort = [&](const std::string& node) {
+                     ++calls;
+                     unit::expect_equal(node, std::string("n1"));
+                     unit::expect(b.desk.record.withdrawn(), "withdrawn");
+                     unit::expect_equal(b.sent(), std::string());
+                 };
+                 expect_outcome(run_attempt(c, "n1"), Outcome::ok);
+                 unit::expect_equal(calls, 1);
+             }},
+            {"the choke point believes only a picture from after the wish, of a plugin that lives",
+             [] {
+                 Bench b;
+                 const auto look = [&](double since, double at) {
+                     return look_at_gate(b.dir, b.settings, "n1", since, at);
+                 };
+                 unit::expect(look(0, 0) == Gate::no_plugin, "no file");
+                 const auto write = [&](std::vector<std::string> open) {
+                     SnapshotHeader header;
+                     header.generation = 1;
+                     header.started = 1000;
+                     header.written = 1001;
+                     header.open_nodes = std::move(open);
+                     std::ofstream(b.dir + "/snapshot.json")
+                         << render_snapshot(header, render_snapshot_body({}, {}));
+                 };
+                 write({});
+                 unit::expect(look(999, 1002) == Gate::not_yet, "not bound");
+                 write({"n10", "n1"});
+                 unit::expect(look(999, 1002) == Gate::open, "bound");
+                 unit::expect(look(1000.5, 1002) == Gate::not_yet, "from before the wish");
+                 unit::expect(look(999, 1100) == Gate::no_plugin, "nobody writes");
              }},
             {"already on the image: soft reboot",
              [] {

@@ -61,14 +61,6 @@ int main() {
                                  if (finding.level == row.level) found += finding.text + "\n";
                              unit::expect_contains(found, row.sentence);
                          }});
-    rules.push_back({"what plugstack.conf asks of a node's profile", [] {
-                         unit::expect(!launch_gate_of({}).needs_profile, "no line");
-                         unit::expect(!launch_gate_of({"#required spank_cohort.so"}).needs_profile, "a comment");
-                         unit::expect(launch_gate_of({"required /x/spank_cohort.so"}).needs_profile, "required");
-                         unit::expect(!launch_gate_of({"required spank_cohort.so profile=off"}).needs_profile, "off");
-                         unit::expect_equal(launch_gate_of({"required spank_cohort.so profile_dir=/p"}).profile_dir,
-                                            std::string("/p"));
-                     }});
     rules.push_back({"included files stand in their place; a loop ends", [] {
                          const unit::Scratch scratch;
                          std::filesystem::create_directories(scratch.path + "/plugstack.conf.d");

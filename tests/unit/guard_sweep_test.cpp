@@ -125,6 +125,19 @@ void a_users_change_becomes_the_original() {
     unit::expect(jobs[0].admin_comment.empty(), "no mark left: " + jobs[0].admin_comment);
 }
 
+void a_pin_by_a_node_list_is_not_the_users() {
+    std::vector<Job> jobs = {pending(1, 2, "gpu")};
+    sweep(mixed(), jobs);
+    // job_modify has let the list through and pinned the job.
+    jobs[0].requested_nodes = "n1,n2";
+    jobs[0].features = lengthen("gpu&rev_a");
+    sweep(mixed(), jobs);
+    expect_features(jobs[0], "gpu&rev_a");
+    sweep(uniform(), jobs);
+    expect_features(jobs[0], "gpu");
+    unit::expect(jobs[0].admin_comment.empty(), "no mark left: " + jobs[0].admin_comment);
+}
+
 void het_components_move_together() {
     std::vector<Job> jobs = {pending(10, 1, "gpu"), pending(11, 2)};
     jobs[0].het_id = jobs[1].het_id = 10;
@@ -328,6 +341,8 @@ int main() {
              bound_and_given_back},
             {"a pin stays unless another revision is free first", pins_follow_the_free_nodes},
             {"an administrator's own change wins", an_administrators_change_wins},
+            {"a pin that a node list has brought is given back",
+             a_pin_by_a_node_list_is_not_the_users},
             {"a user's own change is what is given back", a_users_change_becomes_the_original},
             {"the components of a het job move together", het_components_move_together},
             {"hold: held until uniform; holds of others stay", held_until_uniform},

@@ -201,6 +201,10 @@ int main() {
                  World first_by_hand("n1:b n2:- n3:-", "main=n1,n2,n3");
                  first_by_hand.cohort("main", "n1,n2,n3");
                  expect(first_by_hand, job(2), "pass");
+                 World half_by_hand("n1:- n2:- n3:b", "main=n1,n2,n3");
+                 half_by_hand.snapshot.nodes[0].record.want.emplace();
+                 half_by_hand.cohort("main", "n1,n2,n3");
+                 expect(half_by_hand, job(2), "pass");
              }},
             {"larger than every set of one revision: refused, with the counts and the way out",
              [] {

@@ -60,7 +60,7 @@ struct World {
         if (second != std::string::npos) node.active_features = word.substr(second + 1);
         if (label[0] >= 'a' && label[0] <= 'z')
             node.record.revision = guard_random::revision(label[0]);
-        if (label.back() == '~') node.record.want.emplace();
+        if (label.back() == '~') node.record.want.emplace().from = "rev_0123456789abcdef";
         node.active_features = cohort::merge_features(node.active_features, node.record.revision);
         node.features = node.active_features;
         snapshot.nodes.push_back(node);

@@ -16,6 +16,7 @@ NodeRecord full() {
                        .action = "rebuild",
                        .request = "req-5f2b6c4e-0000-4000-8000-000000000000",
                        .at = 1700000000,
+                       .from = "rev_fedcba9876543210",
                        .root = "fedcba9876543210",
                        .result = ""};
     return record;

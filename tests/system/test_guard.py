@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guard in a real slurmctld: no job of two nodes gets two revisions, and nobody loses a job.
+
+Labels are written into node Extra, as join does; the plugin's thread puts the features there.
+"""
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+import services
+from machines import wait_until
+
+A, B = "rev_" + "a" * 16, "rev_" + "b" * 16
+OLD = {"n1": A, "n2": A, "n3": A, "n4": A}
+MIXED = {"n1": A, "n2": A, "n3": B, "n4": B}
+NEW = {n: B for n in OLD}
+GROUPS = {f"[{A}|{B}]", f"[{B}|{A}]"}
+FEATURES = {"n1": "gpu,x", "n2": "gpu,y", "n3": "gpu,x", "n4": "gpu,y"}
+
+
+def label(lab, labels: dict[str, str]) -> None:
+    """Publishes LABELS and waits until the plugin has seen them."""
+    for node, revision in labels.items():
+        lab.run("scontrol", "update", f"NodeName={node}", "Extra=" + json.dumps({"cohort_rev": revision}))
+    wait_until(lambda: all(features(lab, n) == f"{FEATURES[n]},{r}" for n, r in labels.items()), 30,
+               f"features follow {labels}", 0.1)  # fmt: skip
+    wait_until(lambda: seen(lab) == labels, 30, "the plugin has seen the labels", 0.1)
+
+
+def features(lab, node: str) -> str:
+    return lab.node(node)["ActiveFeatures"]
+
+
+def seen(lab) -> dict[str, str]:
+    """Node -> label in the snapshot that the plugin has written."""
+    answer = lab.run("cat", "/var/lib/slurm/slurmctld-cohort/snapshot.json", check=False)
+    if answer.returncode != 0:
+        return {}
+    return {name: revision for name, _, revision, _ in json.loads(answer.stdout)["nodes"]}
+
+
+@pytest.fixture(scope="module")
+def cluster(module_lab):
+    lab = module_lab(nodes=4, cohort_conf={"Refresh": "200ms", "StaleAfter": "10s"})
+    site_features(lab)
+    return lab
+
+
+def site_features(lab) -> None:
+    """The site's own: a reconfigure and a restart drop them, and only the site can put them back."""
+    for node, text in FEATURES.items():
+        if not features(lab, node).startswith(text):
+            lab.run("scontrol", "update", f"NodeName={node}", f"AvailableFeatures={text}", f"ActiveFeatures={text}")
+
+
+@pytest.fixture
+def mixed(cluster):
+    site_features(cluster)
+    label(cluster, MIXED)
+    yield cluster
+    cluster.run("scancel", "-u", "alice")
+    wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, 60, "all idle")
+
+
+def held(lab, *options: str) -> tuple[dict[str, str], str]:
+    """A held job of alice: its record, and what she was told."""
+    answer = lab.run("sbatch", "--parsable", "-H", *options, "--wrap", "true", user="alice")
+    return lab.job(answer.stdout.strip().split(";")[0]), answer.stderr
+
+
+def refused(lab, *options: str) -> str:
+    answer = lab.run("sbatch", *options, "--wrap", "true", user="alice", check=False)
+    assert answer.returncode != 0, answer.stdout
+    return answer.stderr
+
+
+def test_while_all_is_of_one_revision_nothing_is_done(cluster) -> None:
+    label(cluster, OLD)
+    job, told = held(cluster, "-N2")
+    assert (job["Features"], told) == ("(null)", "")
+    cluster.run("scancel", job["JobId"])
+
+
+@pytest.mark.parametrize("options, wanted", [
+    (["-N2"], GROUPS),
+    (["-N2", "-C", "gpu"], {f"gpu&{g}" for g in GROUPS}),
+    (["-N2", "-C", "x|y"], {f"(x|y)&{g}" for g in GROUPS}),
+    (["-n8"], GROUPS),
+    (["-N2", "-C", "[gpu|y]"], {f"[gpu|y]&{A}", f"[gpu|y]&{B}"}),
+    (["-N2", "-w", "n3,n4"], {B}),
+    (["-N2", "-C", f"gpu&{B}"], {f"gpu&{B}"}),
+    (["-N1"], {"(null)"}),
+    (["-n1"], {"(null)"}),
+    (["-a", "1-5", "-N2"], GROUPS),
+], ids=str)  # fmt: skip
+def test_a_job_that_could_span_is_bound(mixed, options, wanted) -> None:
+    job, told = held(mixed, *options)
+    assert job["Features"] in wanted
+    assert ("cohort" in told) == (job["Features"] not in ("(null)", f"gpu&{B}"))
+
+
+@pytest.mark.parametrize("options, words", [
+    (["-N3"], "at most 2 nodes"),
+    (["-N2", "-w", "n1,n3"], "not of one revision"),
+    (["-N2", "-C", "gpu*1"], "counts"),
+], ids=str)  # fmt: skip
+def test_what_cannot_be_bound_is_refused_with_the_way_out(mixed, options, words) -> None:
+    assert words in refused(mixed, *options)
+
+
+def test_prefer_is_bound_too(mixed) -> None:
+    job, _ = held(mixed, "-N2", "-C", "gpu", "--prefer=x")
+    assert job["Features"] in {f"gpu&{g}" for g in GROUPS}
+    text = mixed.out("scontrol", "show", "job", job["JobId"])
+    assert any(f"Prefer=x&{g}" in text for g in GROUPS), text
+
+
+def test_components_of_a_het_job_are_of_one_revision(mixed) -> None:
+    answer = mixed.out("sbatch", "--parsable", "-H", "-N1", "-C", "x", ":", "-N1", "-C", "y",
+                       "--wrap", "true", user="alice")  # fmt: skip
+    lines = mixed.out("scontrol", "-o", "show", "job", answer.split(";")[0]).splitlines()
+    got = [line.split("Features=")[1].split()[0] for line in lines]
+    assert got in ([f"x&{A}", f"y&{A}"], [f"x&{B}", f"y&{B}"])
+    mixed.run("scancel", answer.split(";")[0])
+
+
+def test_a_later_update_does_not_escape(mixed) -> None:
+    job, _ = held(mixed, "-N2")
+    number = job["JobId"]
+    time_left = time.monotonic() + 20  # the queue is read once a second
+
+    def update(*what: str) -> bool:
+        return mixed.run("scontrol", "update", f"JobId={number}", *what, user="alice", check=False).returncode == 0
+
+    while not update("Features=gpu"):
+        assert time.monotonic() < time_left
+        time.sleep(0.2)
+    assert mixed.job(number)["Features"] in {f"gpu&{g}" for g in GROUPS}
+    assert update("Features=")
+    assert mixed.job(number)["Features"] in GROUPS
+    assert not update("NodeList=n1,n3")
+    assert not update("NumNodes=3")
+    assert mixed.job(number)["NumNodes"].startswith("2")
+    assert update("Comment=x")
+    assert update("NodeList=n3,n4")
+    assert mixed.job(number)["Features"] == B
+    assert mixed.run("scontrol", "release", number, user="alice", check=False).returncode == 0
+    mixed.wait_job(number, "COMPLETED", "RUNNING")
+
+
+def test_the_queue_is_bound_and_given_back(cluster) -> None:
+    label(cluster, OLD)
+    plain = [held(cluster, "-N2")[0]["JobId"] for _ in range(3)]
+    featured = held(cluster, "-N2", "-C", "x|y")[0]["JobId"]
+    array = held(cluster, "-N2", "-a", "1-5")[0]["JobId"]
+    alone = held(cluster, "-N1")[0]["JobId"]
+    label(cluster, MIXED)
+    wait_until(lambda: all(cluster.job(j)["Features"] in GROUPS for j in [*plain, array]), 30, "bound", 0.2)
+    assert cluster.job(featured)["Features"] in {f"(x|y)&{g}" for g in GROUPS}
+    assert cluster.job(alone)["Features"] == "(null)"
+    label(cluster, NEW)
+    wait_until(lambda: all(cluster.job(j)["Features"] == "(null)" for j in [*plain, array]), 30, "given back", 0.2)
+    assert cluster.job(featured)["Features"] == "x|y"
+    assert "cohort" not in cluster.out("scontrol", "show", "job", featured)
+    cluster.run("scancel", "-u", "alice")
+
+
+def test_pairs_run_on_one_side_while_singles_run_everywhere(mixed) -> None:
+    jobs = [mixed.submit("-N2", wrap="srun hostname; sleep 0.2") for _ in range(20)]
+    jobs += [mixed.submit("-N1", "-n1") for _ in range(10)]
+    for job in jobs:
+        mixed.wait_job(job, "COMPLETED", seconds=180)
+        nodes = mixed.out("scontrol", "show", "hostnames", mixed.job(job)["NodeList"]).split()
+        assert len({MIXED[n] for n in nodes}) == 1, nodes
+
+
+@pytest.mark.parametrize("what", ["reconfigure", "restart"])
+def test_labels_come_back_and_nobody_is_refused(mixed, what: str) -> None:
+    pending = held(mixed, "-N2")[0]["JobId"]
+    if what == "restart":
+        services.stop(mixed.controller, "slurmctld")
+        services.start_slurmctld(mixed.controller)
+    else:
+        mixed.run("scontrol", "reconfigure")
+    jobs = []
+    for _ in range(10):
+        answer = mixed.run("sbatch", "--parsable", "-N2", "--wrap", "true", user="alice", check=False)
+        assert answer.returncode == 0, answer.stderr
+        jobs.append(answer.stdout.strip())
+    wait_until(lambda: all(r in features(mixed, n) for n, r in MIXED.items()), 30, "labels are back", 0.1)
+    mixed.run("scontrol", "release", pending)
+    for job in [*jobs, pending]:
+        mixed.wait_job(job, "COMPLETED", seconds=180)
+        nodes = mixed.out("scontrol", "show", "hostnames", mixed.job(job)["NodeList"]).split()
+        assert len({MIXED[n] for n in nodes}) == 1, nodes
