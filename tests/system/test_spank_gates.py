@@ -5,6 +5,8 @@ n1 and n3 are good; n2 gets the damage of the row.
 """
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import sealed
@@ -158,14 +160,18 @@ def test_a_node_that_publishes_a_moment_late_loses_no_job(lab):
 
 def test_a_job_bound_to_another_revision_is_refused(lab):
     other = "rev_00000000000000aa"
-    lab.run("scontrol", "update", f"nodename={BAD}", f"availablefeatures={other}", f"activefeatures={other}")
+    before = lab.node(BAD).get("Extra", "").replace("(null)", "")
+    # With its label: the guard takes a feature of ours off a node that does not have it.
+    extra = json.dumps(json.loads(before or "{}") | {"cohort_rev": other})
+    lab.run("scontrol", "update", f"nodename={BAD}", f"Extra={extra}",
+            f"availablefeatures={other}", f"activefeatures={other}")  # fmt: skip
     try:
         job = lab.submit("-C", other, wrap="touch ran.bound")
         wait_drained(lab)
         assert f"bound to {other}" in refused(lab, BAD)
         assert not side_effect(lab, "ran.bound") and lab.job(job)["JobState"] == "PENDING"
     finally:
-        lab.run("scontrol", "update", f"nodename={BAD}", "availablefeatures=", "activefeatures=")
+        lab.run("scontrol", "update", f"nodename={BAD}", f"Extra={before}", "availablefeatures=", "activefeatures=")
 
 
 def test_profile_off_compares_the_stamp(lab):
