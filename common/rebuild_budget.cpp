@@ -43,6 +43,7 @@ bool could_start(const Node& node) {
 bool counts_as_started(const Node& node) {
     NodeState soon = node.state;
     soon.not_responding = soon.power_saving = false;
+    if (soon.base == NodeState::Base::unknown) soon.base = NodeState::Base::idle;
     return is_free(soon) || soon.rebooting();
 }
 

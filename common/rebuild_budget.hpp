@@ -19,7 +19,8 @@ std::uint32_t pending_limit(std::uint32_t max_pending, const std::string& schedu
 bool could_start(const Node& node);
 
 // It could at any moment, or it has since the jobs were read: it counts against MaxConcurrent. A
-// node that missed a ping or is powered down starts a job as soon as it answers. Jobs and nodes are
+// node that missed a ping, is powered down or has not registered yet starts a job as soon as it
+// answers. Jobs and nodes are
 // read one after the other: a job that starts in between is pending in one picture while its node
 // boots in the other.
 bool counts_as_started(const Node& node);

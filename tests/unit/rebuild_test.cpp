@@ -353,6 +353,8 @@ void limit_rules(std::vector<Rule>& rules) {
                          n = node("n1");
                          n.state.power_saving = true;
                          expect(counts_as_started(n), "idle, powered down");
+                         n = node("n1", NodeState::Base::unknown);
+                         expect(counts_as_started(n), "not registered yet");
                          n = node("n1", NodeState::Base::allocated);
                          expect(!counts_as_started(n), "a user's job runs");
                          n.state.powering_up = true;
