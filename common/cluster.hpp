@@ -88,6 +88,20 @@ struct Qos {
     bool within = false;    // may preempt jobs of lower priority of its own
 };
 
+// One user's right to charge an account, or (user empty) an account's place in the tree.
+struct Association {
+    std::string account, parent;  // parent: of an account's own record only
+    std::string user;
+    std::uint32_t user_id = 0xfffffffe;  // Slurm's NO_VAL: the controller cannot resolve the user
+    bool standard = false;               // the user's default account
+};
+
+// What slurmctld knows from slurmdbd.
+struct Accounting {
+    std::vector<Association> associations;
+    std::vector<std::uint32_t> operators;  // users with AdminLevel operator or higher
+};
+
 struct Job {
     std::uint32_t id = 0;
     std::uint32_t array_id = 0;
@@ -140,6 +154,7 @@ struct ControllerConfig {
     bool preempt_within = false;       // PreemptMode has WITHIN: every QOS preempts within itself
     std::uint16_t resume_timeout = 0;  // seconds
     std::uint16_t return_to_service = 0;
+    bool associations_enforced = false;    // AccountingStorageEnforce has associations
     std::uint16_t prolog_flags = 0;        // Slurm's bits: meaningful to common/slurm only
     std::vector<std::string> controllers;  // host names, primary first
 };

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,10 @@ struct JobChange {
 // Who counts as an administrator among the owners of jobs.
 struct Owners {
     std::uint32_t slurm_user = 0;
-    bool is_admin(std::uint32_t uid) const { return uid == 0 || uid == slurm_user; }
+    std::set<std::uint32_t> operators = {};  // AdminLevel operator or higher in slurmdbd
+    bool is_admin(std::uint32_t uid) const {
+        return uid == 0 || uid == slurm_user || operators.contains(uid);
+    }
 };
 
 // The word of a mark for CAUSE.

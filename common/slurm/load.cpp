@@ -148,6 +148,23 @@ std::vector<Job> convert(const job_info_msg_t& message) {
     return jobs;
 }
 
+Result<AssociationMessage> ask_accounting(std::uint32_t flags, std::string_view what) {
+    assoc_mgr_info_request_msg_t request{};
+    request.flags = flags;
+    assoc_mgr_info_msg_t* raw = nullptr;
+    if (slurm_load_assoc_mgr_info(&request, &raw) != SLURM_SUCCESS) return rpc_failure(what, errno);
+    return AssociationMessage(raw);
+}
+
+// VISIT for every record of one of Slurm's lists; LIST may be null.
+template <class Record, class List, class Visit>
+void for_each(List list, Visit&& visit) {
+    if (!list) return;
+    auto* iterator = slurm_list_iterator_create(list);
+    while (const auto* one = static_cast<const Record*>(slurm_list_next(iterator))) visit(*one);
+    slurm_list_iterator_destroy(iterator);
+}
+
 }  // namespace
 
 bool reconfigure_keeps_process() {
@@ -255,6 +272,8 @@ Result<ControllerConfig> load_controller_config() {
     config.preempt_within = (message->preempt_mode & PREEMPT_MODE_WITHIN) != 0;
     config.resume_timeout = message->resume_timeout;
     config.return_to_service = message->ret2service;
+    // ACCOUNTING_ENFORCE_ASSOCS, in no public header; the other limits imply it.
+    config.associations_enforced = (message->accounting_storage_enforce & 0x1) != 0;
     config.prolog_flags = static_cast<std::uint16_t>(message->prolog_flags);
     for (std::uint32_t i = 0; i < message->control_cnt; ++i)
         config.controllers.push_back(text(message->control_machine[i]));
@@ -262,21 +281,31 @@ Result<ControllerConfig> load_controller_config() {
 }
 
 Result<std::vector<Qos>> load_qos() {
-    assoc_mgr_info_request_msg_t request{};
-    request.flags = ASSOC_MGR_INFO_FLAG_QOS;
-    assoc_mgr_info_msg_t* raw = nullptr;
-    if (slurm_load_assoc_mgr_info(&request, &raw) != SLURM_SUCCESS)
-        return rpc_failure("the QOS list", errno);
-    const AssociationMessage message(raw);
+    auto message = ask_accounting(ASSOC_MGR_INFO_FLAG_QOS, "the QOS list");
+    if (!message) return tl::unexpected(message.error());
     std::vector<Qos> all;
-    if (!message->qos_list) return all;
-    auto* iterator = slurm_list_iterator_create(message->qos_list);
-    while (const auto* one = static_cast<slurmdb_qos_rec_t*>(slurm_list_next(iterator))) {
+    for_each<slurmdb_qos_rec_t>((*message)->qos_list, [&all](const slurmdb_qos_rec_t& one) {
         // No bit set: nobody to preempt. The list of names is empty in answers of slurmctld.
-        const bool preempts = one->preempt_bitstr && slurm_bit_ffs(one->preempt_bitstr) >= 0;
-        all.push_back({text(one->name), preempts, (one->preempt_mode & PREEMPT_MODE_WITHIN) != 0});
-    }
-    slurm_list_iterator_destroy(iterator);
+        const bool preempts = one.preempt_bitstr && slurm_bit_ffs(one.preempt_bitstr) >= 0;
+        all.push_back({text(one.name), preempts, (one.preempt_mode & PREEMPT_MODE_WITHIN) != 0});
+    });
+    return all;
+}
+
+Result<Accounting> load_accounting() {
+    auto message = ask_accounting(ASSOC_MGR_INFO_FLAG_ASSOC | ASSOC_MGR_INFO_FLAG_USERS,
+                                  "the associations");
+    if (!message) return tl::unexpected(message.error());
+    Accounting all;
+    for_each<slurmdb_assoc_rec_t>((*message)->assoc_list, [&all](const slurmdb_assoc_rec_t& one) {
+        Association association{text(one.acct), text(one.parent_acct), text(one.user), one.uid,
+                                one.is_def == 1};
+        all.associations.push_back(std::move(association));
+    });
+    for_each<slurmdb_user_rec_t>((*message)->user_list, [&all](const slurmdb_user_rec_t& one) {
+        if (one.admin_level >= SLURMDB_ADMIN_OPERATOR && one.uid != NO_VAL)
+            all.operators.push_back(one.uid);
+    });
     return all;
 }
 

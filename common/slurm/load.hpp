@@ -26,6 +26,8 @@ Result<Job> load_job(std::uint32_t job_id);
 Result<ControllerConfig> load_controller_config();
 // Empty on a cluster without accounting.
 Result<std::vector<Qos>> load_qos();
+// slurmctld's own copy of slurmdbd's associations and operators; empty on a cluster without accounting.
+Result<Accounting> load_accounting();
 
 // `scontrol reconfigure` keeps slurmctld's process (up to 23.02), and drops node features in it.
 bool reconfigure_keeps_process();

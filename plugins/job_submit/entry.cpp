@@ -25,6 +25,7 @@
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/job_desc.hpp"
 #include "common/text.hpp"
+#include "plugins/job_submit/conversion.hpp"
 #include "plugins/job_submit/guard/guard_hooks.hpp"
 #include "plugins/job_submit/hooks.hpp"
 #include "plugins/job_submit/refresher.hpp"
@@ -37,8 +38,6 @@ namespace {
 
 using namespace cohort;
 using std::chrono::milliseconds;
-
-constexpr std::string_view variable = "COHORT_REBUILD";
 
 struct Plugin {
     Published<World> world;
@@ -124,52 +123,6 @@ int refuse(char** message, const Error& error) {
     }
 }
 
-bool wants_reboot(const job_desc_msg_t& job) {
-    return job.reboot != 0 && job.reboot != NO_VAL16;
-}
-
-bool is_trusted(std::uint32_t uid) {
-    return uid == 0 || uid == ::geteuid();  // slurmctld runs as SlurmUser
-}
-
-std::vector<std::string> host_names(const char* expression) {
-    auto names = slurm::expand_hosts(slurm::text(expression));
-    // Slurm refuses what it cannot read itself; one name that nobody has is refused here.
-    return names ? *names : std::vector<std::string>{slurm::text(expression)};
-}
-
-Submission read_submission(const job_desc_msg_t& job, std::uint32_t uid) {
-    Submission s;
-    s.caller = uid;
-    s.owner = slurm::given(job.user_id).value_or(uid);
-    s.trusted = is_trusted(uid);
-    s.reboot = wants_reboot(job);
-    s.array = job.array_inx && *job.array_inx;
-    s.het = job.het_job_offset != NO_VAL;
-    s.nodes = host_names(job.req_nodes);
-    s.min_nodes = slurm::given(job.min_nodes);
-    s.priority = slurm::given(job.priority);
-    s.time_limit_minutes = slurm::given(job.time_limit);
-    s.requeue_given = job.requeue != NO_VAL16;
-    s.qos = slurm::text(job.qos);
-    s.partition = slurm::text(job.partition);
-    s.licenses = slurm::text(job.licenses);
-    s.admin_comment = slurm::text(job.admin_comment);
-    return s;
-}
-
-void apply(const RebuildDecision& decision, job_desc_msg_t& job) {
-    const RebuildPlan& plan = decision.plan;
-    if (decision.set_priority) job.priority = decision.priority;
-    if (!plan.qos.empty()) slurm::set_text(job.qos, plan.qos);
-    if (!plan.partition.empty()) slurm::set_text(job.partition, plan.partition);
-    if (!plan.licenses.empty()) slurm::set_text(job.licenses, plan.licenses);
-    if (plan.time_limit_minutes) job.time_limit = *plan.time_limit_minutes;
-    if (plan.no_requeue) job.requeue = 0;
-    slurm::set_text(job.admin_comment, decision.admin_comment);
-    slurm::add_spank_variable(job, variable, "1");
-}
-
 int submit_rebuild(job_desc_msg_t& job, std::uint32_t uid, char** message) {
     if (!plugin)
         return refuse(message, {Errc::denied,
@@ -191,49 +144,31 @@ int submit_rebuild(job_desc_msg_t& job, std::uint32_t uid, char** message) {
 
 // Nobody else's job may look like a rebuild job.
 void strip(job_desc_msg_t& job) {
-    slurm::remove_spank_variable(job, variable);
+    slurm::remove_spank_variable(job, rebuild_variable);
     if (!job.admin_comment || !parse_mark(job.admin_comment)) return;
     const std::string rest = remove_mark(job.admin_comment);
     slurm::set_text(job.admin_comment, rest);
 }
 
-bool is_het(const job_desc_msg_t& job) {
-    return job.het_job_offset != NO_VAL;
-}
-
-// Nothing when a host list cannot be read: Slurm refuses the job itself.
-std::optional<guard::Request> read_placement(const job_desc_msg_t& job) {
-    auto required = slurm::expand_hosts(slurm::text(job.req_nodes));
-    auto excluded = slurm::expand_hosts(slurm::text(job.exc_nodes));
-    if (!required || !excluded) return std::nullopt;
-    guard::Request request;
-    request.partition = slurm::text(job.partition);
-    request.reservation = slurm::text(job.reservation);
-    request.features = slurm::text(job.features);
-    request.prefer = slurm::text(job.prefer);
-    request.required = std::move(*required);
-    request.excluded = std::move(*excluded);
-    request.min_nodes = slurm::given(job.min_nodes).value_or(0);
-    request.max_nodes = slurm::given(job.max_nodes).value_or(0);
-    request.tasks = slurm::given(job.num_tasks).value_or(0);
-    request.cpus = slurm::given(job.min_cpus).value_or(0);
-    if (job.cpus_per_task != NO_VAL16) request.cpus_per_task = job.cpus_per_task;
-    request.job_wide_gres = job.tres_per_job || job.tres_per_socket || job.tres_per_task;
-    request.overcommit = job.overcommit == 1;
-    request.het = is_het(job);
-    return request;
-}
-
-void apply(const GuardAnswer& answer, job_desc_msg_t& job) {
-    if (answer.features) slurm::set_text(job.features, *answer.features);
-    if (answer.prefer) slurm::set_text(job.prefer, *answer.prefer);
-    if (answer.partition) slurm::set_text(job.partition, *answer.partition);
-    if (answer.admin_comment) slurm::set_text(job.admin_comment, *answer.admin_comment);
-    if (answer.hold) job.priority = 0;
-}
-
 // Slurm asks for the components of one het job one after the other in one thread.
 thread_local std::map<std::string, std::string> het_choice;
+
+// Whom the guard lets do what it refuses to users: operators and administrators of slurmdbd too.
+bool is_admin(const World& world, std::uint32_t uid) {
+    return is_trusted(uid) || (world.accounts && world.accounts->is_operator(uid));
+}
+
+// True: refused. An account is judged before the nodes: no bound makes a paused one fit.
+bool refuse_account(const World& world, std::uint32_t owner, const char* account, char** message) {
+    if (!world.policy || !world.policy->configuration) return false;
+    const auto answer =
+        judge_account(world.accounts.get(), world.policy->configuration->site.denied_accounts,
+                      owner, slurm::text(account));
+    if (!answer.message.empty()) tell(message, answer.message);
+    if (answer.refused)
+        log::info("job of uid {} refused: {}", owner, text::one_line(answer.message, 300));
+    return answer.refused;
+}
 
 int submit_user_job(job_desc_msg_t& job, std::uint32_t uid, char** message) {
     if (!is_trusted(uid) && job.admin_comment) {
@@ -241,12 +176,15 @@ int submit_user_job(job_desc_msg_t& job, std::uint32_t uid, char** message) {
         slurm::set_text(job.admin_comment, rest);
     }
     if (!plugin) return SLURM_SUCCESS;
+    const auto world = (*plugin)->world.get();
+    const std::uint32_t owner = slurm::given(job.user_id).value_or(uid);
+    if (refuse_account(*world, owner, job.account, message)) return ESLURM_INVALID_ACCOUNT;
     auto request = read_placement(job);
     if (!request) return SLURM_SUCCESS;
     if (job.het_job_offset == 0) het_choice.clear();
     if (request->het) request->het_choice = het_choice;
     const auto answer =
-        (*plugin)->guard_hooks.submit(*request, {is_trusted(uid)}, slurm::text(job.admin_comment),
+        (*plugin)->guard_hooks.submit(*request, {is_admin(*world, uid)}, slurm::text(job.admin_comment),
                                       job.priority == 0, Clock::now());
     if (!answer.message.empty()) tell(message, answer.message);
     if (answer.refused) {
@@ -268,43 +206,15 @@ void test_fault(const job_desc_msg_t& job) {
 void test_fault(const job_desc_msg_t&) {}
 #endif
 
-Change read_change(const job_desc_msg_t& job, std::uint32_t uid) {
-    Change change;
-    change.caller = uid;
-    change.trusted = is_trusted(uid);
-    const auto id = job.job_id_str ? text::to_number(job.job_id_str) : std::nullopt;
-    const std::uint32_t number = slurm::given(slurm::compat::job_id(job)).value_or(0);
-    change.job_id = id ? static_cast<std::uint32_t>(*id) : number;
-    if (job.req_nodes) change.nodes = host_names(job.req_nodes);
-    change.min_nodes = slurm::given(job.min_nodes);
-    if (job.admin_comment) change.admin_comment = job.admin_comment;
-    return change;
-}
-
-// What of an update moves the job elsewhere.
-guard::PlacementChange read_placement_change(const job_desc_msg_t& job) {
-    guard::PlacementChange change;
-    const auto take = [](std::optional<std::string>& field, const char* value) {
-        if (value) field = value;
-    };
-    take(change.partition, job.partition);
-    take(change.reservation, job.reservation);
-    take(change.features, job.features);
-    take(change.prefer, job.prefer);
-    if (job.req_nodes) change.required = host_names(job.req_nodes);
-    if (job.exc_nodes) change.excluded = host_names(job.exc_nodes);
-    change.min_nodes = slurm::given(job.min_nodes);
-    change.max_nodes = slurm::given(job.max_nodes);
-    change.tasks = slurm::given(job.num_tasks);
-    change.release = job.priority != NO_VAL && job.priority != 0;
-    return change;
-}
-
 int modify_placement(job_desc_msg_t& job, std::uint32_t uid, char** message) {
     const std::uint32_t number = slurm::given(slurm::compat::job_id(job)).value_or(0);
     const std::string id = job.job_id_str ? job.job_id_str : fmt::format("{}", number);
+    const auto world = (*plugin)->world.get();
+    if (job.account && !is_trusted(uid) &&
+        refuse_account(*world, slurm::given(job.user_id).value_or(uid), job.account, message))
+        return ESLURM_INVALID_ACCOUNT;
     const auto answer = (*plugin)->guard_hooks.modify(id, read_placement_change(job),
-                                                      {is_trusted(uid)}, Clock::now());
+                                                      {is_admin(*world, uid)}, Clock::now());
     if (!answer.message.empty()) tell(message, answer.message);
     if (answer.refused) {
         log::info("change of job {} by uid {} refused: {}", id, uid,
@@ -361,7 +271,7 @@ COHORT_EXPORT int fini() {
 }
 
 COHORT_EXPORT int job_submit(job_desc_msg_t* job, std::uint32_t uid, char** message) {
-    slurm::remove_spank_variable(*job, variable);
+    slurm::remove_spank_variable(*job, rebuild_variable);
     return last_net(
         "job_submit",
         [&]() -> int {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# job_submit_cohort.so. Everything but entry.cpp and slurm_source.cpp is free of Slurm and is linked
+# job_submit_cohort.so. Everything but entry.cpp, conversion.cpp and slurm_source.cpp is free of Slurm and is linked
 # into the unit tests too.
 noinst_LTLIBRARIES += libjobsubmit.la
 libjobsubmit_la_SOURCES = \
+	plugins/job_submit/accounts.cpp \
+	plugins/job_submit/accounts.hpp \
 	plugins/job_submit/config_keeper.cpp \
 	plugins/job_submit/config_keeper.hpp \
 	plugins/job_submit/guard/caretaker.cpp \
@@ -29,6 +31,8 @@ libjobsubmit_la_SOURCES = \
 libjobsubmit_la_LIBADD = libcohort_guard.la
 
 JOB_SUBMIT_SOURCES = \
+	plugins/job_submit/conversion.cpp \
+	plugins/job_submit/conversion.hpp \
 	plugins/job_submit/entry.cpp \
 	plugins/job_submit/slurm_source.cpp
 # nodelete: the thread may be inside a call to slurmctld when the plugin is unloaded.
@@ -56,6 +60,7 @@ EXTRA_DIST += plugins/job_submit/exports.map
 
 if HAVE_CHECK
 JOB_SUBMIT_TESTS = \
+	tests/unit/accounts_test \
 	tests/unit/guard_hooks_test \
 	tests/unit/hooks_test \
 	tests/unit/job_submit_storm_test \
@@ -67,6 +72,10 @@ TESTS += $(JOB_SUBMIT_TESTS)
 endif
 EXTRA_DIST += tests/unit/job_submit_fixture.hpp
 JOB_SUBMIT_LDADD = libjobsubmit.la $(UNIT_LDADD)
+
+tests_unit_accounts_test_SOURCES = tests/unit/accounts_test.cpp
+tests_unit_accounts_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_accounts_test_LDADD = $(JOB_SUBMIT_LDADD)
 
 tests_unit_guard_hooks_test_SOURCES = tests/unit/guard_hooks_test.cpp
 tests_unit_guard_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)

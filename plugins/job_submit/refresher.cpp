@@ -115,6 +115,7 @@ Status Refresher::read_cluster() {
     qos_.reset();
     if (config->preempt_type == "preempt/qos")
         if (auto qos = source_->qos()) qos_ = std::move(*qos);
+    read_accounts(config->associations_enforced);
     default_dir_ = default_state_dir(config->state_save_location);
     next->config = std::move(*config);
     next->nodes = std::move(*nodes);
@@ -139,6 +140,20 @@ Status Refresher::read_cluster() {
     next->rebuild_jobs = rebuild_jobs_;
     snapshot_ = std::move(next);
     return {};
+}
+
+// What cannot be read is kept as it was, and fails nothing: texts and exceptions hang on it only.
+void Refresher::read_accounts(bool enforced) {
+    const auto began = now_();
+    if (began < accounts_due_) return;
+    auto accounting = source_->accounting();
+    // slurmctld copies them under its lock: at most half a percent of its time.
+    accounts_due_ = now_() + std::max<Clock::duration>(accounts_interval, (now_() - began) * 200);
+    if (!accounting) return;
+    accounts_ = accounting->associations.empty()
+                    ? nullptr
+                    : std::make_shared<AccountBook>(*accounting, enforced);
+    caretaker_.set_operators(accounts_ ? accounts_->operators() : std::set<std::uint32_t>{});
 }
 
 Status Refresher::read_jobs() {
@@ -168,6 +183,7 @@ void Refresher::publish() {
     next->policy = config_.policy();
     next->snapshot = snapshot_;
     next->qos = qos_;
+    next->accounts = accounts_;
     next->guard = caretaker_.world();
     const std::string dir = config_.state_dir();
     next->breaker_open = !dir.empty() && ::access((dir + "/breaker").c_str(), F_OK) == 0;

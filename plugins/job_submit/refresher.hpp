@@ -52,6 +52,7 @@ class Refresher {
     bool only_canary();
     Status read_cluster();
     Status read_jobs();
+    void read_accounts(bool enforced);
     void take_jobs(Clock::time_point began, const std::vector<Job>& jobs);
     void publish();
     void complain(const Status& read);
@@ -69,10 +70,11 @@ class Refresher {
     std::optional<std::vector<Job>> first_jobs_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::optional<std::vector<Qos>> qos_;
+    std::shared_ptr<const AccountBook> accounts_;
     std::string default_dir_;
     std::uint64_t generation_ = 0;
     bool all_jobs_read_ = false;  // once, to find what an earlier process let in
-    Clock::time_point cluster_due_{}, jobs_due_{}, step_due_{};
+    Clock::time_point cluster_due_{}, jobs_due_{}, step_due_{}, accounts_due_{};
     std::vector<RebuildJob> rebuild_jobs_;
     std::string complaint_;
     unsigned failures_ = 0;

@@ -18,6 +18,7 @@ class SlurmSource final : public ClusterSource {
     Result<std::vector<Partition>> partitions() override { return slurm::load_partitions(); }
     Result<std::vector<Reservation>> reservations() override { return slurm::load_reservations(); }
     Result<std::vector<Qos>> qos() override { return slurm::load_qos(); }
+    Result<Accounting> accounting() override { return slurm::load_accounting(); }
     Result<std::vector<Job>> jobs() override { return slurm::load_jobs(); }
     Result<std::vector<Job>> jobs_of(std::uint32_t uid) override {
         return slurm::load_jobs_of(uid);

@@ -5,6 +5,10 @@
 
 namespace cohort {
 
+Result<Accounting> ClusterSource::accounting() {
+    return Accounting{};
+}
+
 Result<Node> ClusterSource::node(const std::string& name) {
     return fail(Errc::not_found, "no node " + name);
 }

@@ -31,6 +31,7 @@ class ClusterSource {
     virtual Result<std::vector<Partition>> partitions() = 0;
     virtual Result<std::vector<Reservation>> reservations() = 0;
     virtual Result<std::vector<Qos>> qos() = 0;
+    virtual Result<Accounting> accounting();  // here: none
     virtual Result<std::vector<Job>> jobs() = 0;
     virtual Result<std::vector<Job>> jobs_of(std::uint32_t user_id) = 0;
 

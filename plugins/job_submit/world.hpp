@@ -17,6 +17,7 @@
 
 #include "common/settings.hpp"
 #include "common/snapshot.hpp"
+#include "plugins/job_submit/accounts.hpp"
 #include "plugins/job_submit/guard/guard_world.hpp"
 
 namespace cohort {
@@ -42,6 +43,7 @@ struct World {
     std::shared_ptr<const Policy> policy;      // nullptr: not read yet
     std::shared_ptr<const Snapshot> snapshot;  // nullptr: cold
     std::optional<std::vector<Qos>> qos;       // nothing: unknown
+    std::shared_ptr<const AccountBook> accounts;  // nullptr: no accounting, or not read yet
     bool breaker_open = false;                 // StateDir/breaker exists
     GuardWorld guard;
 

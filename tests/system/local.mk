@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	tests/system/run \
 	tests/system/sealed.py \
 	tests/system/spanklab.py \
+	tests/system/test_accounts.py \
 	tests/system/test_demo.py \
 	tests/system/test_guard.py \
 	tests/system/test_guard_rolling.py \

@@ -40,7 +40,7 @@ Job pending(std::uint32_t id, std::uint32_t nodes, const std::string& features =
 }
 
 std::vector<JobChange> plan(const World& world, const std::vector<Job>& jobs) {
-    return plan_sweep(jobs, *world.view(), expand, Owners{991});
+    return plan_sweep(jobs, *world.view(), expand, Owners{991, {2001}});
 }
 
 // Carries CHANGES out, as slurmctld would.
@@ -184,12 +184,14 @@ void a_job_held_while_cold_is_judged_when_warm() {
 
 void what_is_not_ours_stays() {
     auto running = pending(1, 2), rebuild = pending(2, 1), reboot = pending(3, 2),
-         root = pending(4, 2), mine = pending(5, 2, "gpu&rev_a");
+         root = pending(4, 2), mine = pending(5, 2, "gpu&rev_a"), operators = pending(6, 2);
     running.pending = false, running.running = true;
     rebuild.admin_comment = cohort::write_mark("", {"n1", 5, ""});
     reboot.reboot = true;
     root.user_id = 0;
-    unit::expect(plan(mixed(), {running, rebuild, reboot, root, mine}).empty(), "touched");
+    operators.user_id = 2001;
+    unit::expect(plan(mixed(), {running, rebuild, reboot, root, mine, operators}).empty(),
+                 "touched");
 }
 
 void the_queue_of_a_cohort_that_begins_to_roll() {
@@ -347,7 +349,7 @@ int main() {
             {"the components of a het job move together", het_components_move_together},
             {"hold: held until uniform; holds of others stay", held_until_uniform},
             {"a job that was held while cold", a_job_held_while_cold_is_judged_when_warm},
-            {"running, rebuild, reboot, root's and self-pinned jobs stay", what_is_not_ours_stays},
+            {"running, rebuild, reboot, root's, operators' and self-pinned jobs stay", what_is_not_ours_stays},
             {"20 pending jobs when a cohort begins to roll",
              the_queue_of_a_cohort_that_begins_to_roll},
             {"detach: every trace is taken off", every_trace_is_taken_off},

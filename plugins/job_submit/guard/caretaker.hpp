@@ -25,7 +25,12 @@ class GuardCaretaker {
   public:
     using Now = Clock::time_point (*)();
     GuardCaretaker(ClusterSource& source, std::uint32_t slurm_user, Now now)
-        : source_(source), owners_{slurm_user}, now_(now) {}
+        : source_(source), owners_{slurm_user, {}}, now_(now) {}
+
+    // Whose jobs count as an administrator's, besides root's and SlurmUser's.
+    void set_operators(std::set<std::uint32_t> operators) {
+        owners_.operators = std::move(operators);
+    }
 
     // A new snapshot. True when features were put back: read the cluster again soon.
     bool look(const std::shared_ptr<const Snapshot>& snapshot, const Policy& policy);
