@@ -34,7 +34,8 @@ class Lab(Queries):
     keys over the lab's (None removes one). partitions: PartitionName= lines. cohort_conf: keys of
     cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
     the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
-    knobs of the lab cloud (cloud_state.py; None: no cloud). advance_every: seconds between two steps
+    knobs of the lab cloud (cloud_state.py; None: no cloud). openstack: the true services instead,
+    whose only knob is rebuild_delay. more_servers: names of servers there that are no nodes. advance_every: seconds between two steps
     of `scohort advance`, as its timer makes them (0: none). cache: where the prepared database is kept."""
 
     def __init__(
@@ -50,6 +51,8 @@ class Lab(Queries):
         image: str = "v1",
         boot_delay: float = 0,
         cloud: Mapping[str, object] | None = None,
+        openstack: bool = False,
+        more_servers: list[str] | None = None,
         advance_every: float = 0,
         cache: Path | str | None = None,
     ) -> None:
@@ -67,6 +70,10 @@ class Lab(Queries):
         self.boot_delay = boot_delay
         self.cloud_knobs = cloud
         self.cloud: cloudlink.Control | None = None  # plans and reads what the cloud does
+        self.openstack = openstack
+        self.more_servers = more_servers or []
+        self.true_cloud: cloudlink.TrueCloud | None = None
+        self.server_ids = {name: cloudlink.server_id(name) for name in self.nodes}
         self.advance_every = advance_every
         self.cache = Path(cache) if cache else DEFAULT_CACHE
         self.controller = Machine(CONTROLLER)
@@ -111,6 +118,8 @@ class Lab(Queries):
 
     def stop(self) -> None:
         """Ends everything that the lab started; its files are gone afterwards."""
+        if self.true_cloud:
+            self.true_cloud.stop()
         for child in self._children:
             child.kill()
             child.wait()
@@ -184,10 +193,16 @@ class Lab(Queries):
         if self.cloud_knobs is None:
             return
         first = self.image(self.first_image)
-        process, self.cloud = cloudlink.start(
-            self.nodes, imagelist.all_images(), first, self.cloud_knobs
-        )
-        self._children.append(process)
+        if self.openstack:
+            self.true_cloud = cloudlink.start_true(
+                self.nodes, self.more_servers, imagelist.all_images(), first, self.cloud_knobs, self.cache
+            )
+            self.server_ids = self.true_cloud.servers
+        else:
+            process, self.cloud = cloudlink.start(
+                self.nodes, imagelist.all_images(), first, self.cloud_knobs
+            )
+            self._children.append(process)
         self.controller.run(["chown", "slurm:slurm", "/etc/openstack/clouds.yaml"])
         for node in self.nodes:
             self.set_desired(node, self.first_image)
@@ -252,7 +267,7 @@ class Lab(Queries):
     # -- acts -----------------------------------------------------------------------------------
     def set_desired(self, node: str, image: str) -> Path:
         """The image (by name) that NODE is to run, where the site keeps it."""
-        return cloudlink.set_desired(node, self.image(image))
+        return cloudlink.set_desired(node, self.server_ids[node], self.image(image))
 
     def power(self, event: str, node: str, image: str = "") -> None:
         """By hand what the cloud does: power.EVENTS; IMAGE is a name."""

@@ -17,6 +17,14 @@ EXTRA_DIST += \
 	tests/lab/namespace.py \
 	tests/lab/network.py \
 	tests/lab/node-boot \
+	tests/lab/openstack_api.py \
+	tests/lab/openstack_cloud.py \
+	tests/lab/openstack_conf.py \
+	tests/lab/openstack_driver.py \
+	tests/lab/openstack_neutron.py \
+	tests/lab/openstack_nova.py \
+	tests/lab/openstack_seed.py \
+	tests/lab/openstack_services.py \
 	tests/lab/power \
 	tests/lab/power.py \
 	tests/lab/precompiled.hpp \

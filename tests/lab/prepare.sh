@@ -8,6 +8,9 @@ build_packages=(g++ make autoconf automake libtool autoconf-archive pkg-config l
 lab_packages=(slurmctld slurmd slurm-client slurmdbd slurm-wlm-basic-plugins
     slurm-wlm-mysql-plugin munge mariadb-server-core mariadb-client-core iproute2 procps
     util-linux mount python3)
+# The true keystone, glance, placement and nova: their code only, no daemon of the distribution.
+cloud_packages=(python3-keystone python3-glance python3-placement python3-nova uwsgi-core
+    uwsgi-plugin-python3 mariadb-server-core mariadb-client-core)
 check_packages=(check python3-pytest python3-openstacksdk shellcheck mandoc openssl strace)
 
 log=${log:-/dev/null}

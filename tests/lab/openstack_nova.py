@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All of nova in one process: conductor, scheduler, compute with the lab's driver, and the API, over
+an in-memory message bus. Arguments: --config-file nova.conf"""
+import sys
+
+import nova.monkey_patch  # noqa: F401  must come first
+
+# isort: split
+import openstack_driver
+
+sys.path.pop(0)  # the lab's other modules are not for nova
+
+import nova.conf
+import nova.virt
+from nova import config, objects, service
+from nova.compute import rpcapi as compute
+from nova.conductor import rpcapi as conductor
+from nova.scheduler import rpcapi as scheduler
+from oslo_log import log
+from oslo_service import service as launchers
+
+# nova looks for drivers in nova.virt only.
+sys.modules["nova.virt.lab"] = openstack_driver
+
+
+def main() -> None:
+    config.parse_args(["nova", *sys.argv[1:]])
+    log.setup(nova.conf.CONF, "nova")
+    objects.register_all()
+    objects.Service.enable_min_version_cache()
+    launcher = launchers.ServiceLauncher(nova.conf.CONF)
+    for name, topic in (("conductor", conductor.RPC_TOPIC), ("scheduler", scheduler.RPC_TOPIC),
+                        ("compute", compute.RPC_TOPIC)):  # fmt: skip
+        launcher.launch_service(service.Service.create(binary=f"nova-{name}", topic=topic))
+    launcher.launch_service(service.WSGIService("osapi_compute"))
+    launcher.wait()
+
+
+if __name__ == "__main__":
+    main()
