@@ -149,6 +149,7 @@ struct ControllerConfig {
     std::string scheduler_parameters;
     std::string slurmctld_parameters;
     std::string reboot_program;
+    std::string plugstack;             // PlugStackConfig, resolved: SPANK plugins
     std::string preempt_type;          // "preempt/none" ...
     bool preemption = false;           // PreemptMode is not OFF
     bool preempt_within = false;       // PreemptMode has WITHIN: every QOS preempts within itself

@@ -130,6 +130,21 @@ std::vector<Finding> check_runtime(const RuntimeView& view) {
     return found;
 }
 
+LaunchGate launch_gate_of(const std::vector<std::string>& plugstack) {
+    constexpr std::string_view directory_key = "profile_dir=";
+    LaunchGate gate;
+    for (const auto& line : plugstack) {
+        const auto words = text::words(line);
+        if (words.size() < 2 || words[0][0] == '#' || !names(words[1], plugin_file)) continue;
+        gate.there = gate.needs_profile = true;
+        for (const std::string_view word : words) {
+            if (word == "profile=off") gate.needs_profile = false;
+            if (word.starts_with(directory_key)) gate.profile_dir = word.substr(directory_key.size());
+        }
+    }
+    return gate;
+}
+
 Result<std::vector<std::string>> read_plugstack(const std::string& path) {
     std::vector<std::string> lines;
     if (auto read = read_into(path, 0, lines); !read) return tl::unexpected<Error>(read.error());

@@ -30,6 +30,14 @@ struct RuntimeView {
 
 std::vector<Finding> check_runtime(const RuntimeView& view);
 
+// What a node's launch gate asks of its task profile.
+struct LaunchGate {
+    bool there = false;          // there is a line for spank_cohort.so
+    bool needs_profile = false;  // it does not say profile=off
+    std::string profile_dir;     // empty: the default
+};
+LaunchGate launch_gate_of(const std::vector<std::string>& plugstack);
+
 // The lines of PATH; `include` lines (with shell patterns) are replaced by their files' lines.
 Result<std::vector<std::string>> read_plugstack(const std::string& path);
 

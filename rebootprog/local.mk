@@ -33,6 +33,8 @@ librebuild_la_SOURCES = \
 	rebootprog/process.hpp \
 	rebootprog/rebuild_jobs.cpp \
 	rebootprog/rebuild_jobs.hpp \
+	rebootprog/settings_verbs.cpp \
+	rebootprog/settings_verbs.hpp \
 	rebootprog/site.cpp \
 	rebootprog/site.hpp \
 	rebootprog/sqlite.hpp \
@@ -43,6 +45,7 @@ librebuild_la_CXXFLAGS = \
 	$(SQLITE_CFLAGS) \
 	$(SMARTCOLS_CFLAGS)
 librebuild_la_LIBADD = \
+	libruntime.la \
 	libcohort_guard.la \
 	libcohort_pace.la \
 	libcohort_openstack.la \

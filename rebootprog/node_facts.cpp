@@ -16,6 +16,7 @@
 #include "common/revision.hpp"
 #include "common/sha256.hpp"
 #include "common/text.hpp"
+#include "rebootprog/doctor_runtime.hpp"
 
 namespace cohort {
 namespace {
@@ -54,6 +55,11 @@ std::int64_t boot_time() {
     return std::time(nullptr) - up.tv_sec;
 }
 
+std::string plugstack_beside_slurm_conf() {
+    const std::string conf = configuration_path();
+    return conf.substr(0, conf.rfind('/') + 1) + "plugstack.conf";
+}
+
 Result<std::string> read_stamp(const Settings& settings) {
     if (!settings.stamp_file.empty()) {
         auto content = read_file(settings.stamp_file, max_bytes);
@@ -85,6 +91,27 @@ std::string own_revision(const NodeFacts& facts) {
     if (!facts.sealed.empty()) return facts.sealed;
     if (!facts.profile_fault.empty() || facts.observed.stamp.empty()) return {};
     return revision_name_of_stamp(facts.observed.stamp);
+}
+
+bool without_launch_gate() {
+    const auto lines = read_plugstack(plugstack_beside_slurm_conf());
+    return !lines || !launch_gate_of(*lines).there;
+}
+
+std::string launch_fault(const std::string& plugstack, const std::string& published) {
+    auto lines = read_plugstack(plugstack);
+    if (!lines) lines = read_plugstack(plugstack_beside_slurm_conf());
+    // Without a line nothing is gated; with a file that cannot be read Slurm starts no task at all.
+    if (!lines) return {};
+    const LaunchGate gate = launch_gate_of(*lines);
+    if (!gate.needs_profile) return {};
+    ProfileDirectory directory;
+    if (!gate.profile_dir.empty()) directory.path = gate.profile_dir;
+    const auto profile = read_profile(directory);
+    if (!profile) return "the task profile is not usable: " + profile.error().message;
+    if (published.empty() || published == profile->revision()) return {};
+    return fmt::format("the sealed profile is {}, published was {}", profile->revision(),
+                       published);
 }
 
 std::string node_name() {

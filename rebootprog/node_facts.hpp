@@ -19,6 +19,15 @@ struct NodeFacts {
     std::string profile_fault;  // why the profile that is there is refused
 };
 
+// Why the launch gate of spank_cohort.so would refuse every task here, PUBLISHED being this node's
+// label; empty when it would not. PLUGSTACK is PlugStackConfig; a configless node has it beside its
+// slurm.conf.
+std::string launch_fault(const std::string& plugstack, const std::string& published);
+
+// True when this node's plugstack.conf has no line for spank_cohort.so: a sealed profile is then
+// read by the compat TaskProlog or by nothing.
+bool without_launch_gate();
+
 // The revision that this node can prove by itself: of its sealed profile, else of its stamp. Empty
 // when it has neither, and when its profile is refused.
 std::string own_revision(const NodeFacts& facts);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/node_join.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -23,6 +24,8 @@ using Act = NodeDecision::Act;
 
 constexpr auto poll_interval = std::chrono::milliseconds(500);
 constexpr std::int64_t clock_slack = 2;
+// A site may write the profile after slurmd has started; a node that never gets one is out then.
+constexpr auto profile_wait = std::chrono::seconds(30);
 
 // Takes the node out with WHY; the returned code says that it must not work.
 int out_of_service(const std::string& node, const std::string& why) {
@@ -73,6 +76,9 @@ Status publish(const Node& node, const NodeFacts& facts, const std::string& why)
     if (auto kept = write_published({label, request, facts.boot_id, facts.observed.stamp}); !kept)
         return kept;
     log::info("{}: published {} ({})", node.name, label, why);
+    if (!facts.sealed.empty() && without_launch_gate())
+        log::warning("{}: plugstack.conf has no line for spank_cohort.so: tasks have no launch gate",
+                     node.name);
     return lift_what_is_ours(node.name, was_published);
 }
 
@@ -129,20 +135,34 @@ std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
     return std::nullopt;
 }
 
+// What verify judges by, read once but for the node's own files.
+struct VerifyJob {
+    std::string name;
+    std::int64_t submit_time = 0;
+    std::string plugstack;
+    Clock::time_point profile_until;
+};
+
 // A step of verify.
-std::optional<int> verify_step(const std::string& name, const NodeFacts& facts,
-                               const Settings& settings, std::int64_t submit_time,
-                               std::string& waiting_for) {
+std::optional<int> verify_step(const VerifyJob& job, const NodeFacts& facts,
+                               const Settings& settings, std::string& waiting_for) {
+    const std::string& name = job.name;
     auto node = slurm::load_node(name);
     if (!node) {
         waiting_for = node.error().message;
         return std::nullopt;
     }
     const auto decision =
-        decide_verify(node->record, facts, settings.accept_weak_proof, submit_time);
+        decide_verify(node->record, facts, settings.accept_weak_proof, job.submit_time);
     if (decision.act == Act::take_out) return out_of_service(name, decision.why);
     waiting_for = decision.why;
     if (decision.act == Act::wait) return std::nullopt;
+    // The image is proved, but would a task run? The gate lets only this job pass without a profile.
+    if (auto fault = launch_fault(job.plugstack, node->record.revision); !fault.empty()) {
+        if (Clock::now() >= job.profile_until) return out_of_service(name, fault);
+        waiting_for = std::move(fault);
+        return std::nullopt;
+    }
     if (node->record.revision.empty() || node->record.root != facts.observed.root) {
         waiting_for = "cohort-node join --after to publish this boot";
         return std::nullopt;
@@ -211,12 +231,14 @@ int verify(const Settings& settings) {
     const std::string name = node_name();
     const auto facts = read_node_facts(settings);
     if (!facts) return out_of_service(name, facts.error().message);
-    const std::int64_t submit_time = submit_time_of_this_job();
-    const auto until = Clock::now() + settings.verify_wait;
+    const auto config = slurm::load_controller_config();
+    const auto begin = Clock::now();
+    const auto until = begin + settings.verify_wait;
+    const VerifyJob job{name, submit_time_of_this_job(), config ? config->plugstack : "",
+                        begin + std::min<Clock::duration>(profile_wait, settings.verify_wait)};
     std::string waiting_for;
     while (true) {
-        if (const auto code = verify_step(name, *facts, settings, submit_time, waiting_for))
-            return *code;
+        if (const auto code = verify_step(job, *facts, settings, waiting_for)) return *code;
         if (Clock::now() >= until) break;
         std::this_thread::sleep_for(poll_interval);
     }

@@ -113,6 +113,10 @@ int node_profile_check(const ProfileOptions& options) {
                    published->revision);
         return exit_code::some_failed;
     }
+    if (without_launch_gate())
+        log::warning(
+            "plugstack.conf of this node has no line for spank_cohort.so: its tasks have no launch "
+            "gate, and nothing but the compat TaskProlog gives them this profile");
     fmt::print("{}\n", profile->revision());
     return exit_code::ok;
 }

@@ -13,6 +13,7 @@
 #include "rebootprog/command_line.hpp"
 #include "rebootprog/guard_verbs.hpp"
 #include "rebootprog/plan.hpp"
+#include "rebootprog/settings_verbs.hpp"
 
 namespace {
 
@@ -41,6 +42,36 @@ Result<Site> start() {
     return site;
 }
 
+// The verbs of settings_verbs.hpp and their options.
+struct SettingsCommand {
+    SettingsRequest request;
+    CLI::App* settings = nullptr;
+    CLI::App* set = nullptr;
+
+    explicit SettingsCommand(CLI::App& app) {
+        settings = app.add_subcommand(
+            "settings", "a cohort's wanted runtime settings, kept on the controller");
+        settings->require_subcommand(1);
+        settings->footer(
+            "Keys: worker_image flox_env flox_generation activate_mode skip_containers "
+            "env_exports path_precedence worker_cpus worker_mem_mb home_path\n"
+            "(or WORKER_IMAGE WORKER_FLOX_ENV ..., see scohort(8)).");
+        auto* get = settings->add_subcommand("get", "print them as a settings file");
+        set = settings->add_subcommand("set", "keep KEY=VALUE; KEY- forgets one");
+        set->add_option("changes", request.changes, "KEY=VALUE or KEY-");
+        for (auto* verb : {get, set}) {
+            verb->add_option("-c,--cohort", request.cohort, "its Cohort= line; default: the site");
+            verb->add_flag("--from-env", request.from_env,
+                           "the WORKER_ variables that are set here come over the kept ones");
+            verb->add_flag("--json", request.json, "JSON instead of a settings file");
+        }
+    }
+    bool parsed() const { return settings->parsed(); }
+    int run(const Site& site) const {
+        return set->parsed() ? settings_set(site, request) : settings_get(site, request);
+    }
+};
+
 int run(int argc, char** argv) {
     CLI::App app{"scohort: rolls a cluster to a new image through the job queue"};
     app.require_subcommand(1);
@@ -64,6 +95,7 @@ int run(int argc, char** argv) {
     guard_command->add_option("--for", guard_limit, "how long it is off");
     auto* detach_command =
         app.add_subcommand("detach", "take every trace of slurm-cohort off jobs and nodes");
+    const SettingsCommand settings_command(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -80,6 +112,7 @@ int run(int argc, char** argv) {
     if (adopt_command->parsed()) return adopt(*site, nodes);
     if (guard_command->parsed()) return guard_switch(*site, guard_word, guard_limit);
     if (detach_command->parsed()) return detach(*site);
+    if (settings_command.parsed()) return settings_command.run(*site);
     return advance(*site, !quiet);
 }
 

@@ -267,6 +267,7 @@ Result<ControllerConfig> load_controller_config() {
     config.scheduler_parameters = text(message->sched_params);
     config.slurmctld_parameters = text(message->slurmctld_params);
     config.reboot_program = text(message->reboot_program);
+    config.plugstack = text(message->plugstack);
     config.preempt_type = text(message->preempt_type);
     config.preemption = (message->preempt_mode & ~PREEMPT_MODE_GANG) != 0;
     config.preempt_within = (message->preempt_mode & PREEMPT_MODE_WITHIN) != 0;

@@ -124,10 +124,10 @@ Status take_out(const std::string& node, std::string_view reason) {
     const bool foreign = before->state.drain && is_foreign(*before);
     const std::string shown = foreign ? before->reason : full;
     if (auto sent = Update(node).state(NODE_STATE_FAIL).reason(shown).send(); !sent) return sent;
-    if (auto down = put_down(node, shown); !down) return down;
+    // Before DOWN, which ends the jobs of the node: the caller may be in one of them (verify).
     if (auto kept = keep_reason(node, full); !kept)
         log::warning("{}: the reason could not be kept in Extra: {}", node, kept.error().message);
-    return {};
+    return put_down(node, shown);
 }
 
 Status give_back(const std::string& node) {

@@ -14,6 +14,10 @@
 #include <string_view>
 #include <vector>
 
+#ifdef COHORT_TEST_FAULTS
+#include "common/file.hpp"
+#include "common/text.hpp"
+#endif
 #include "plugins/spank/step.hpp"
 
 // Not common/slurm: a SPANK plugin may be loaded where libslurm is not, and spank.h is all it
@@ -41,13 +45,24 @@ spank::Step& step() {
 }
 bool pyxis_option = false;
 
+#ifdef COHORT_TEST_FAULTS
+// The test plugin throws in the hook that this file of root names.
+void fault_on_request(const char* hook) {
+    if (const auto wish = read_file("/run/cohort-fault", 64); wish && text::trim(*wish) == hook)
+        throw 1;
+}
+#else
+void fault_on_request(const char*) {}
+#endif
+
 // No exception may reach Slurm: it would end the process. FAIL_CLOSED is the hook's answer then.
 template <class F>
-int guard(int fail_closed, F&& f) noexcept {
+int guard(const char* hook, int fail_closed, F&& f) noexcept {
     try {
+        fault_on_request(hook);
         return f();
     } catch (...) {
-        slurm_error("cohort: out of memory or an unforeseen fault");
+        slurm_error("cohort: %s: out of memory or an unforeseen fault", hook);
         return fail_closed;
     }
 }
@@ -84,7 +99,14 @@ int run_init(spank_t handle, int argc, char** argv) {
     if (context == S_CTX_REMOTE)
         pyxis_option =
             task_variable(handle, "_SLURM_SPANK_OPTION_pyxis_container_image").has_value();
-    if (configured) return go_on;
+    if (configured) {
+        // Read anew by every step: the node's log says which arguments this one has.
+        std::string shown;
+        for (int i = 0; i < argc; ++i) shown += std::string(" ") + argv[i];
+        if (context == S_CTX_REMOTE)
+            slurm_verbose("cohort: arguments:%s", shown.empty() ? " (none)" : shown.c_str());
+        return go_on;
+    }
     slurm_error("cohort: %s", configured.error().message.c_str());
     // At submission nothing is lost yet, and the user is there to read it.
     return context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ? refuse : go_on;
@@ -134,30 +156,30 @@ COHORT_EXPORT const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 COHORT_EXPORT const unsigned int spank_plugin_version = 1;
 
 COHORT_EXPORT int slurm_spank_init(spank_t handle, int argc, char** argv) {
-    return guard(go_on, [&] { return run_init(handle, argc, argv); });
+    return guard("init", go_on, [&] { return run_init(handle, argc, argv); });
 }
 
 COHORT_EXPORT int slurm_spank_init_post_opt(spank_t handle, int, char**) {
-    return guard(go_on, [&] {
+    return guard("init_post_opt", go_on, [&] {
         if (spank_context() == S_CTX_REMOTE) step().look_once(job_id_of(handle));
         return go_on;
     });
 }
 
 COHORT_EXPORT int slurm_spank_task_init_privileged(spank_t handle, int, char**) {
-    return guard(refuse, [&] { return run_task_gate(handle); });
+    return guard("task_init_privileged", refuse, [&] { return run_task_gate(handle); });
 }
 
 COHORT_EXPORT int slurm_spank_task_init(spank_t handle, int, char**) {
-    return guard(refuse, [&] { return run_injection(handle); });
+    return guard("task_init", refuse, [&] { return run_injection(handle); });
 }
 
 COHORT_EXPORT int slurm_spank_job_prolog(spank_t handle, int argc, char** argv) {
-    return guard(refuse, [&] { return run_prolog(handle, argc, argv); });
+    return guard("job_prolog", refuse, [&] { return run_prolog(handle, argc, argv); });
 }
 
 COHORT_EXPORT int slurm_spank_job_epilog(spank_t handle, int, char**) {
-    return guard(go_on, [&] {
+    return guard("job_epilog", go_on, [&] {
         step().epilog(job_id_of(handle));
         return go_on;
     });

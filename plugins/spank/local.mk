@@ -20,6 +20,14 @@ spank_cohort_la_LDFLAGS = \
 	-Wl,--version-script=$(top_srcdir)/plugins/spank/exports.map
 spank_cohort_la_DEPENDENCIES = libspank_core.la plugins/spank/exports.map
 EXTRA_DIST += plugins/spank/exports.map
+
+# The same plugin with faults on request, for the tests; in a folder of its own because Slurm wants
+# the file's name.
+check_LTLIBRARIES += tests/load/faults/spank_cohort.la
+tests_load_faults_spank_cohort_la_SOURCES = plugins/spank/entry.cpp
+tests_load_faults_spank_cohort_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOHORT_TEST_FAULTS
+tests_load_faults_spank_cohort_la_LDFLAGS = $(spank_cohort_la_LDFLAGS) -rpath /nowhere
+tests_load_faults_spank_cohort_la_LIBADD = libspank_core.la
 dist_man_MANS += plugins/spank/spank_cohort.8
 
 # The compat TaskProlog in dash, bash and busybox; python3 writes the profiles.

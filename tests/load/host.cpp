@@ -89,6 +89,12 @@ HOST void slurm_info(const char* format, ...) {
     host::log("info", format, arguments);
     va_end(arguments);
 }
+HOST void slurm_verbose(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    host::log("verbose", format, arguments);
+    va_end(arguments);
+}
 HOST int slurm_error(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -56,7 +56,7 @@ class LabFactory:
         self.stop()
         if not plain and not STAGE:
             pytest.skip("COHORT_STAGE is not set: nothing installed to test (run tests/system/run)")
-        lab = Lab(stage=None if plain else STAGE, root=ROOT, **options)
+        lab = Lab(**{"stage": None if plain else STAGE, "root": ROOT, **options})
         LabFactory.running = lab
         lab.start()
         return lab

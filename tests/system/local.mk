@@ -4,6 +4,8 @@ EXTRA_DIST += \
 	tests/system/conftest.py \
 	tests/system/run \
 	tests/system/sealed.py \
+	tests/system/spank_fails.c \
+	tests/system/spank_pyxis.c \
 	tests/system/spanklab.py \
 	tests/system/test_accounts.py \
 	tests/system/test_demo.py \
@@ -22,4 +24,7 @@ EXTRA_DIST += \
 	tests/system/test_openstack.py \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \
-	tests/system/test_spank_injection.py
+	tests/system/test_spank_injection.py \
+	tests/system/test_spank_rebuild.py \
+	tests/system/test_spank_table.py \
+	tests/system/test_spank_tasks.py

@@ -2,11 +2,13 @@
 """cohort-node's verbs of the runtime on a real node: profile write and check, revision, report."""
 from __future__ import annotations
 
+import json
 import shlex
 
 import pytest
 
 import sealed
+from lab import LAB
 from machines import wait_until
 from spanklab import PROFILE, on, prepare, refused, start
 
@@ -30,7 +32,7 @@ FOREIGN = {"FLOX_FLOXHUB_TOKEN": "flox-s3cret", "KUBERNETES_SERVICE_HOST": "10.9
 
 @pytest.fixture(scope="module")
 def lab(module_lab):
-    started = start(module_lab, nodes=1)
+    started = start(module_lab, nodes=1, cohort_conf={"Cohort": "gpu Nodes=n1"})
     if not started.program(PROGRAM):
         pytest.skip("cohort-node is not installed in COHORT_STAGE")
     on(started, NODE, "mkdir -p /flox/env/bin; ln -sfn /flox/env /run/flox-link")
@@ -136,3 +138,65 @@ def test_report_leaves_an_administrators_drain_alone(lab):
     assert lab.node(NODE)["Reason"].startswith("memory is bad")
     lab.run("scontrol", "update", f"nodename={NODE}", "state=resume")
     lab.wait_nodes("idle")
+
+
+def settings(lab, *words: str, env: dict | None = None):
+    return lab.run("scohort", "settings", *words, env=env, check=False)
+
+
+def test_settings_are_kept_on_the_controller(lab):
+    """A deployment's way: explicit values are kept and beat the kept ones; no default is written."""
+    assert settings(lab, "get").stdout == "", "nothing was ever set"
+    explicit = {"WORKER_FLOX_ENV": "flox/echoip", "WORKER_FLOX_GENERATION": "2", "WORKER_HOME_PATH": ""}
+    done = settings(lab, "set", "--from-env", "worker_cpus=6", "WORKER_IMAGE=" + sealed.IMAGE, env=explicit)
+    assert done.returncode == 0, done
+    lines = [f"WORKER_IMAGE={sealed.IMAGE}", "WORKER_FLOX_ENV=flox/echoip", "WORKER_FLOX_GENERATION=2",
+             "WORKER_CPUS=6", "WORKER_HOME_PATH="]  # fmt: skip
+    assert done.stdout.splitlines()[1:] == lines, "an empty one is kept, no default is"
+    assert settings(lab, "get").stdout == done.stdout
+    state = "/var/lib/slurm/slurmctld-cohort/settings"
+    kept = lab.out("cat", f"{state}/default.env")
+    assert kept.splitlines() == lines
+    assert lab.out("stat", "-c", "%U", f"{state}/default.env") == "slurm"
+
+    shown = settings(lab, "get", "--from-env", env={"WORKER_CPUS": "8"}).stdout
+    assert "WORKER_CPUS=8" in shown and "WORKER_CPUS=6" in lab.out("cat", f"{state}/default.env")
+    done = settings(lab, "set", "--from-env", "home_path-", env={"WORKER_CPUS": "8"})
+    assert "WORKER_CPUS=8" in done.stdout and "HOME_PATH" not in done.stdout
+    assert settings(lab, "get").stdout == done.stdout
+
+    other = json.loads(settings(lab, "set", "-c", "gpu", "--json", "worker_cpus=1").stdout)
+    assert other == {"cohort": "gpu", "settings": {"worker_cpus": "1"}}
+    assert settings(lab, "get").stdout == done.stdout, "cohorts are apart"
+
+
+def test_a_node_seals_the_revision_that_the_controller_shows(lab):
+    """Settings printed by the controller, read by a node: the same revision."""
+    keys = {k: v for k, v in ACTIVATED.items() if k.startswith("WORKER_")}
+    done = settings(lab, "set", "home_path-", "worker_cpus-", "--from-env", env=keys)
+    (LAB / "shared" / "runtime.conf").write_text(done.stdout)
+    on(lab, NODE, f"rm -rf {PROFILE}")
+    env = {k: v for k, v in ACTIVATED.items() if not k.startswith("WORKER_")}
+    wrote = node(lab, "profile", "write", "--settings", "/shared/runtime.conf", env=env)
+    assert wrote.returncode == 0, wrote
+    assert done.stdout.split()[1] == wrote.stdout.strip() == sealed.revision(sealed.files())
+
+
+BAD_SETTINGS = [
+    ("not a number", ["worker_cpus=six"], "worker_cpus"),
+    ("an unknown key", ["worker_cpu=6"], "worker_cpu is not a runtime setting"),
+    ("an empty mode", ["activate_mode="], "activate_mode"),
+    ("no value", ["worker_cpus"], "write KEY=VALUE"),
+    ("one good and one bad", ["worker_mem_mb=1", "path_precedence=first"], "path_precedence"),
+    ("nothing", [], "nothing to set"),
+    ("an unknown cohort", ["-c", "gpus", "worker_cpus=1"], "no line Cohort=gpus"),
+    ("a cohort that is a path", ["-c", "../x", "worker_cpus=1"], "no line Cohort=../x"),
+]
+
+
+@pytest.mark.parametrize("words,given,sentence", BAD_SETTINGS, ids=[r[0].replace(" ", "-") for r in BAD_SETTINGS])
+def test_bad_settings_are_refused_and_change_nothing(lab, words, given, sentence):
+    before = settings(lab, "get").stdout
+    done = settings(lab, "set", *given)
+    assert done.returncode == 2 and sentence in done.stderr, done
+    assert settings(lab, "get").stdout == before

@@ -83,6 +83,16 @@ def wait_drained(lab) -> None:
     assert lab.node(BAD)["Reason"].startswith(("Prolog error", "cohort: ")), lab.node(BAD)
 
 
+def the_user_reads(lab, sentence: str) -> None:
+    """What cohort-report.path does, and where every user can read it."""
+    assert sentence in refused(lab, BAD)
+    on(lab, BAD, "cohort-node report")
+    shown = lab.out("sinfo", "-h", "-R", "-o", "%E|%N", user="alice")
+    assert any(line.startswith("cohort: ") and sentence in line and line.endswith(f"|{BAD}")
+               for line in shown.splitlines()), shown  # fmt: skip
+    assert refused(lab, BAD) == "", "reported once"
+
+
 def run_again(lab, job: str) -> None:
     lab.run("scontrol", "release", job)
     lab.run("scontrol", "update", f"jobid={job}", "starttime=now")
@@ -95,17 +105,17 @@ def test_a_corruption_runs_nothing_and_loses_nothing(lab, words, damage, sentenc
     done = lab.run("srun", "-w", BAD, "touch", "ran.srun", user="alice", check=False, timeout=60)
     assert done.returncode != 0 and "rolog" in done.stderr, done
     wait_drained(lab)
-    assert sentence in refused(lab, BAD)
-    on(lab, BAD, "rm -f /run/cohort/refused")
+    the_user_reads(lab, sentence)
     give_back(lab)
 
     single = lab.submit("-w", BAD, wrap="touch ran.sbatch")
     wait_drained(lab)
-    assert sentence in refused(lab, BAD)
+    the_user_reads(lab, sentence)
     give_back(lab)
     # The script itself may have begun on the good first node: Alloc does not wait for the second.
     pair = lab.submit("-N2", "-w", f"n1,{BAD}", wrap="sleep 1; srun sh -c 'touch ran.pair.$SLURMD_NODENAME'")
     wait_drained(lab)
+    the_user_reads(lab, sentence)
     for job in (single, pair):
         lab.wait_job(job, "PENDING", seconds=30)
         assert lab.job(job)["Restarts"] == "1", lab.job(job)

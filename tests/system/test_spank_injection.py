@@ -10,7 +10,6 @@ import functools
 import pytest
 
 import sealed
-from lab import LAB, SOURCE
 from spanklab import BASE, FLOX, environment, in_parallel, plugstack, prepare, start
 
 MARK = "=== step"
@@ -123,68 +122,3 @@ def test_path_and_variables(cells, order, tool, export, path):
         assert got["FLOX_TASK_PATH"] == ":".join(FLOX) and got["FLOX_TASK_PATH_POLICY"] == order
     if tool == "srun_in_sbatch" and export in ("all", "all_x"):
         assert paths[0] == paths[1], "batch and step agree"
-
-
-def one(lab, *command: str, env: dict | None = None) -> str:
-    done = lab.run("/usr/bin/srun", *command, user="alice", env=env, timeout=60)
-    return done.stdout.strip()
-
-
-def test_the_profiles_command_is_the_one_that_runs(lab):
-    prepare(lab, sealed.files())
-    plugstack()
-    for export in EXPORTS.values():
-        assert one(lab, *export, "probe-tool") == "from the profile"
-
-
-def test_only_allow_listed_names_are_touched_and_the_profile_wins(lab):
-    got = environment(one(lab, "/usr/bin/env", env={"TOOL_HOME": "/mine", "MINE": "1"}))
-    assert got["TOOL_HOME"] == "/opt/tool = é" and got["MINE"] == "1"
-    got = environment(one(lab, "--export=ALL,TOOL_HOME=/mine", "/usr/bin/env"))
-    assert got["TOOL_HOME"] == "/opt/tool = é"
-
-
-def test_nothing_of_the_users_environment_decides(lab):
-    forged = {"SPANK_COHORT_REBUILD": "n1", "SPANK_profile_dir": "/tmp/evil", "COHORT_REBUILD": "n1",
-              "_SLURM_SPANK_OPTION_cohort_profile_dir": "../../evil", "FLOX_TASK_PATH": "/evil",
-              "FLOX_ENV": "/evil"}  # fmt: skip
-    got = environment(one(lab, "/usr/bin/env", env=forged))
-    assert got["PATH"].split(":")[:2] == FLOX and got["FLOX_TASK_PATH"] == ":".join(FLOX)
-
-
-def test_a_long_value_is_kept_whole(lab):
-    value = "x" * 6000 + " = é\t'\"$(x)`"
-    prepare(lab, sealed.files(variables={"TOOL_HOME": value}))
-    assert environment(one(lab, "/usr/bin/env"))["TOOL_HOME"] == value
-    prepare(lab, sealed.files())
-
-
-def test_a_user_without_an_account_on_the_node_gets_it_too(lab):
-    uid = lab.out("id", "-u", "alice")
-    on_node = lab.machines["n1"]
-    on_node.run(["sed", "-i.kept", "/^alice:/d", "/etc/passwd"])
-    try:
-        got = environment(one(lab, "-w", "n1", "/usr/bin/env"))
-        assert one(lab, "-w", "n1", "/usr/bin/id", "-u") == uid
-    finally:
-        on_node.run(["mv", "/etc/passwd.kept", "/etc/passwd"])
-    assert got["PATH"].split(":")[:2] == FLOX
-
-
-def test_login_shells_in_jobs_get_the_entries_back(lab):
-    """bash -l runs /etc/profile, which sets PATH anew."""
-    snippet = SOURCE / "etc" / "profile.d" / "zz-flox-task-profile.sh"
-    (LAB / "shared" / "zz.sh").write_text(snippet.read_text())
-    shown = one(lab, "bash", "-lc", '. /shared/zz.sh; echo "$PATH"')
-    assert shown.split(":")[:2] == FLOX
-
-
-def test_bad_arguments_are_refused_at_submission_with_the_reason(lab):
-    plugstack("required spank_cohort.so pathh=append")
-    try:
-        for command in (["/usr/bin/srun", "true"], ["/usr/bin/sbatch", "--wrap", "true"]):
-            done = lab.run(*command, user="alice", check=False)
-            assert done.returncode != 0
-            assert "pathh= is not known (did you mean path=?)" in done.stderr
-    finally:
-        plugstack()

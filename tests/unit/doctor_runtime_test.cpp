@@ -73,5 +73,12 @@ int main() {
                          unit::expect(!read_plugstack(scratch.path + "/absent"), "absent");
                          unit::expect(!plugin_version_of(scratch.path + "/loop"), "no library");
                      }});
+    rules.push_back({"whether the launch gate needs a profile, and where", [] {
+                         unit::expect(!launch_gate_of({"required spank_other.so", "#required spank_cohort.so"}).needs_profile, "no line");
+                         unit::expect(!launch_gate_of({"required spank_cohort.so profile=off"}).needs_profile, "off");
+                         const auto gate = launch_gate_of({"required /x/spank_cohort.so path=append profile_dir=/p"});
+                         unit::expect(gate.needs_profile && gate.profile_dir == "/p", "a line");
+                         unit::expect(launch_gate_of({"required spank_cohort.so"}).profile_dir.empty(), "default");
+                     }});
     return unit::run("doctor_runtime", std::move(rules));
 }
