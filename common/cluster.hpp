@@ -130,6 +130,8 @@ struct Job {
     bool running = false;      // includes suspended
     bool configuring = false;  // its nodes are being made ready
     bool completing = false;
+    bool completed = false;  // ended by itself, with exit code 0
+    bool cancelled = false;
     std::int64_t submit_time = 0, start_time = 0, end_time = 0;
     std::uint32_t time_limit_minutes = 0;
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* key_ours = "cohort";
 constexpr std::string_view kind_rebuild = "rebuild";
+constexpr std::string_view kind_rollout = "rollout";
 
 Json parse_object(std::string_view admin_comment) {
     auto parsed = json::parse(admin_comment, "admin_comment");
@@ -28,6 +29,7 @@ std::optional<RebuildMark> parse_mark(std::string_view admin_comment) {
     mark.node = json::string(ours, "node");
     mark.priority = static_cast<std::uint32_t>(json::integer(ours, "priority").value_or(0));
     mark.held = json::string(ours, "held");
+    mark.rollout = json::integer(ours, "rollout").value_or(0);
     if (mark.node.empty()) return std::nullopt;
     return mark;
 }
@@ -44,6 +46,26 @@ std::string write_mark(std::string_view admin_comment, const RebuildMark& mark) 
     json::set(ours.get(), "node", mark.node);
     json::set(ours.get(), "priority", std::int64_t{mark.priority});
     if (!mark.held.empty()) json::set(ours.get(), "held", mark.held);
+    if (mark.rollout != 0) json::set(ours.get(), "rollout", mark.rollout);
+    json::set(object.get(), key_ours, std::move(ours));
+    return json::dump(object.get());
+}
+
+std::optional<RolloutAsk> parse_ask(std::string_view admin_comment) {
+    if (admin_comment.find("\"cohort\"") == std::string_view::npos) return std::nullopt;
+    const Json object = parse_object(admin_comment);
+    const json_t* ours = json::get(object.get(), key_ours);
+    if (json::string(ours, "kind") != kind_rollout) return std::nullopt;
+    return RolloutAsk{json::integer(ours, "rollout").value_or(0),
+                      json::boolean(ours, "test", false)};
+}
+
+std::string write_ask(const RolloutAsk& ask) {
+    Json ours = json::object();
+    json::set(ours.get(), "kind", kind_rollout);
+    json::set(ours.get(), "rollout", ask.rollout);
+    if (ask.test) json::set(ours.get(), "test", true);
+    const Json object = json::object();
     json::set(object.get(), key_ours, std::move(ours));
     return json::dump(object.get());
 }

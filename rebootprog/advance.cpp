@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/advance.hpp"
 
+#include <ctime>
+
 #include <fmt/core.h>
 
 #include "common/log.hpp"
@@ -11,12 +13,20 @@
 #include "rebootprog/backend_nova.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/engine.hpp"
+#include "rebootprog/rollout_act.hpp"
 
 namespace cohort {
 namespace {
 
 using Kind = AdvanceAct::Kind;
 constexpr std::chrono::seconds patience_of_one_call{5};
+// A job that is submitted, or a slot that is taken back, can be given on in the same step.
+constexpr int most_looks = 4;
+
+int report(const Error& error) {
+    log::error("{}", error.message);
+    return exit_code_of(error.code);
+}
 
 Result<Observation> observe(const Site& site, const Journal& journal) {
     Observation seen;
@@ -31,14 +41,20 @@ Result<Observation> observe(const Site& site, const Journal& journal) {
     seen.latest = std::move(*latest);
     seen.breaker_open = read_breaker(site.state_dir).has_value();
     seen.max_concurrent = site.settings().max_concurrent;
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    seen.now = now;
+    seen.minute_of_day = local.tm_hour * 60 + local.tm_min;
     seen.max_pending =
         pending_limit(site.settings().max_pending_rebuilds, site.slurm.scheduler_parameters);
     return seen;
 }
 
-class Step {
+// What is not a rollout's: nodes and jobs of any rebuild.
+class Repairs {
   public:
-    Step(const Site& site, Journal& journal) : site_(site), journal_(journal) {}
+    Repairs(const Site& site, Journal& journal) : site_(site), journal_(journal) {}
 
     // The breaker closes when the cloud answers a probe.
     void probe() {
@@ -150,28 +166,44 @@ class Step {
 
 }  // namespace
 
-int advance(const Site& site, bool verbose) {
-    auto lock = try_lock_file(site.state_dir + "/advance.lock");
-    if (!lock) {
-        log::error("{}", lock.error().code == Errc::busy ? "another advance is at work: try again"
-                                                         : lock.error().message);
-        return exit_code_of(lock.error().code);
+Result<UniqueFd> lock_advance(const Site& site, int seconds) {
+    return lock_file(site.state_dir + "/advance.lock", seconds);
+}
+
+int take_step(const Site& site, Journal& journal, const std::string& who, bool verbose) {
+    Repairs repairs(site, journal);
+    RolloutHand hand(site, journal, who);
+    repairs.probe();
+    for (int look = 0; look < most_looks; ++look) {
+        auto seen = observe(site, journal);
+        if (!seen) return report(seen.error());
+        auto views = load_views(site, journal);
+        if (!views) return report(views.error());
+        if (look == 0)
+            for (const auto& act : decide_advance(*seen)) repairs.act(act);
+        Pace pace = pace_of(*seen);
+        hand.look_again = false;
+        for (const auto& view : *views)
+            for (auto& act : decide_rollout(*seen, view, pace)) hand.act(std::move(act));
+        if (!hand.look_again) break;
     }
+    if (verbose && repairs.acts + hand.acts == 0) log::info("nothing to do");
+    return repairs.failures + hand.failures == 0 ? exit_code::ok : exit_code::some_failed;
+}
+
+int advance(const Site& site, bool verbose) {
+    auto lock = lock_advance(site, 0);
+    if (!lock && lock.error().code == Errc::busy) {
+        log::info("another advance is at work: nothing to do for this one");
+        return exit_code::try_again;
+    }
+    if (!lock) return report(lock.error());
     auto journal = Journal::open(site.state_dir);
     if (!journal) {
         log::error("{}", journal.error().message);
         return exit_code::usage;
     }
-    Step step(site, *journal);
-    step.probe();
-    auto seen = observe(site, *journal);
-    if (!seen) {
-        log::error("{}", seen.error().message);
-        return exit_code_of(seen.error().code);
-    }
-    for (const auto& act : decide_advance(*seen)) step.act(act);
-    if (verbose && step.acts == 0) log::info("nothing to do");
-    return step.failures == 0 ? exit_code::ok : exit_code::some_failed;
+    return take_step(site, *journal, "advance", verbose);
 }
 
 }  // namespace cohort

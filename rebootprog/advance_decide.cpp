@@ -33,9 +33,10 @@ void decide_node(const Node& node, const Attempt* attempt, bool breaker_open,
         add(Kind::take_out_again, node.reason);
     if (!record.out_reason.empty() && !is_out(node) && !node.state.drain && node.state.available())
         add(Kind::clear_reason);
-    // While Slurm still waits for the reboot, a resumed node would hang in POWERING_UP.
+    // While Slurm still waits for the reboot, a resumed node would hang in POWERING_UP. A node that
+    // was broken before it stayed untouched is still broken.
     if (attempt && attempt->outcome == Outcome::untouched && !breaker_open && is_out(node) &&
-        node.has_our_reason() && !node.state.rebooting())
+        node.has_our_reason() && !node.state.rebooting() && !record.withdrawn())
         add(Kind::give_back, attempt->reason);
 }
 
@@ -53,7 +54,8 @@ void decide_releases(const Observation& seen, std::vector<AdvanceAct>& acts) {
     };
     for (auto& marked : marked_jobs(seen.jobs)) {
         if (marked.held_by_us()) {
-            held.push_back(marked);
+            // A rollout's jobs are its own to release (rollout_decide.hpp).
+            if (marked.mark.rollout == 0) held.push_back(marked);
         } else if (marked.job.pending && !marked.job.held()) {
             ++pending;
             const auto found = nodes.find(marked.mark.node);

@@ -22,6 +22,8 @@ struct Observation {
     bool breaker_open = false;
     std::uint32_t max_pending = 20;  // MaxPendingRebuilds under the scheduler's depth
     std::uint32_t max_concurrent = 10;
+    std::int64_t now = 0;
+    int minute_of_day = 0;  // local time
 };
 
 struct AdvanceAct {

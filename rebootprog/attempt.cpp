@@ -11,6 +11,7 @@
 #include "common/revision.hpp"
 #include "common/text.hpp"
 #include "rebootprog/slots.hpp"
+#include "rebootprog/wanted.hpp"
 
 namespace cohort {
 namespace {
@@ -100,9 +101,10 @@ class Runner {
     }
 
     Result<Plan> look_once() {
-        auto desired = read_desired(c_.settings.desired_dir, attempt_.node);
-        if (!desired) return tl::unexpected(desired.error());
-        const Target target{attempt_.node, desired->instance_id, desired->image_id};
+        auto wanted = wanted_of(c_.journal, c_.settings.desired_dir, attempt_.node);
+        if (!wanted) return tl::unexpected(wanted.error());
+        const Desired& desired = wanted->desired;
+        const Target target{attempt_.node, desired.instance_id, desired.image_id};
         auto server = c_.backend.server(target);
         if (!server) return tl::unexpected(server.error());
         auto image = c_.backend.image(target.image);

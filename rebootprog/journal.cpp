@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/journal.hpp"
 
+#include <algorithm>
 #include <ctime>
-#include <mutex>
+#include <iterator>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -10,12 +11,12 @@
 #include <unistd.h>
 
 #include "common/file.hpp"
-#include "rebootprog/sqlite.hpp"
+#include "rebootprog/journal_state.hpp"
 
 namespace cohort {
 namespace {
 
-constexpr std::int64_t schema_version = 1;
+constexpr std::int64_t schema_version = 2;
 constexpr int busy_timeout_ms = 30000;
 
 constexpr const char* schema = R"(
@@ -29,6 +30,26 @@ CREATE TABLE IF NOT EXISTS events (
     id INTEGER PRIMARY KEY, at INTEGER NOT NULL, node TEXT, who TEXT, text TEXT);
 CREATE INDEX IF NOT EXISTS events_node ON events (node, id);
 )";
+
+// What each version added to the one before: [0] leads from 1 to 2.
+constexpr const char* steps[] = {R"(
+ALTER TABLE events ADD COLUMN rollout INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX events_rollout ON events (rollout, id);
+CREATE TABLE rollouts (
+    id INTEGER PRIMARY KEY, state INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER, who TEXT,
+    reason TEXT, why TEXT, scope TEXT, image TEXT, max_unavailable TEXT, min_available TEXT,
+    failure_budget INTEGER, forgiven INTEGER, canary INTEGER, soak INTEGER, node_order TEXT,
+    window TEXT, via TEXT, rollback_of INTEGER);
+CREATE TABLE rollout_nodes (
+    rollout INTEGER NOT NULL, node TEXT NOT NULL, position INTEGER, canary INTEGER, direct INTEGER,
+    step INTEGER NOT NULL, job INTEGER, image_from TEXT, image_to TEXT, explicit INTEGER,
+    file_image TEXT, why TEXT, tries INTEGER, planned INTEGER, submitted INTEGER, released INTEGER,
+    started INTEGER, ended INTEGER, after_attempt INTEGER, PRIMARY KEY (rollout, node));
+CREATE INDEX rollout_nodes_node ON rollout_nodes (node, rollout);
+CREATE TABLE quarantine (
+    image TEXT PRIMARY KEY, since INTEGER NOT NULL, rollout INTEGER, reason TEXT);
+)"};
+static_assert(std::size(steps) == schema_version - 1);
 
 constexpr const char* attempt_columns =
     "id, node, server, action, image_from, image_to, label, request, phase, outcome, reason, "
@@ -59,6 +80,35 @@ void bind_attempt(sqlite::Statement& s, const Attempt& a) {
     s.bind(a.request).bind(static_cast<std::int64_t>(a.phase));
     s.bind(static_cast<std::int64_t>(a.outcome)).bind(a.reason);
     s.bind(a.began).bind(a.posted).bind(a.ended).bind(a.pid);
+}
+
+Result<std::int64_t> version_of(sqlite3* db) {
+    sqlite::Statement version(db, "PRAGMA user_version");
+    if (auto row = version.step(); !row) return tl::unexpected(row.error());
+    return version.integer(0);
+}
+
+// Two processes may open an old file at once: the second waits, and finds nothing to do.
+Status bring_up_to_date(sqlite3* db, const std::string& path) {
+    auto known = version_of(db);
+    if (!known) return tl::unexpected(known.error());
+    if (*known == schema_version) return {};
+    if (*known > schema_version)
+        return fail(Errc::invalid, fmt::format("{} was written by a newer slurm-cohort", path));
+    const auto run = [&](const std::string& sql) {
+        return sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+    };
+    if (!run("BEGIN IMMEDIATE")) return sqlite::failure(db, "cannot prepare " + path);
+    known = version_of(db);
+    bool good = known && run(schema);
+    for (std::int64_t v = std::max<std::int64_t>(1, known.value_or(1)); good && v < schema_version;
+         ++v)
+        good = run(steps[v - 1]);
+    if (good && run(fmt::format("PRAGMA user_version={}", schema_version)) && run("COMMIT"))
+        return {};
+    auto failed = sqlite::failure(db, "cannot prepare " + path);
+    run("ROLLBACK");
+    return failed;
 }
 
 // root runs scohort, SlurmUser runs cohort-reboot: the file belongs to the folder's owner.
@@ -102,11 +152,6 @@ const char* name_of(Phase phase) {
     return "?";
 }
 
-struct Journal::State {
-    sqlite::Database db;
-    mutable std::mutex mutex;
-};
-
 Journal::Journal(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Journal::Journal(Journal&&) noexcept = default;
 Journal& Journal::operator=(Journal&&) noexcept = default;
@@ -128,15 +173,10 @@ Result<Journal> Journal::open(const std::string& state_dir) {
     state->db.reset(raw);
     if (rc != SQLITE_OK) return sqlite::failure(raw, "cannot open " + path);
     sqlite3_busy_timeout(raw, busy_timeout_ms);
-    for (const char* sql : {"PRAGMA journal_mode=DELETE", "PRAGMA synchronous=FULL", schema})
+    for (const char* sql : {"PRAGMA journal_mode=DELETE", "PRAGMA synchronous=FULL"})
         if (sqlite3_exec(raw, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
             return sqlite::failure(raw, "cannot prepare " + path);
-    sqlite::Statement version(raw, "PRAGMA user_version");
-    if (auto row = version.step(); !row) return tl::unexpected(row.error());
-    if (version.integer(0) > schema_version)
-        return fail(Errc::invalid, fmt::format("{} was written by a newer slurm-cohort", path));
-    sqlite3_exec(raw, fmt::format("PRAGMA user_version={}", schema_version).c_str(), nullptr,
-                 nullptr, nullptr);
+    if (auto ready = bring_up_to_date(raw, path); !ready) return tl::unexpected(ready.error());
     return Journal(std::move(state));
 }
 
@@ -172,20 +212,6 @@ Status Journal::note(const std::string& node, const std::string& who, const std:
         .run();
 }
 
-namespace {
-
-Result<std::vector<Attempt>> all_rows(sqlite::Statement& select) {
-    std::vector<Attempt> attempts;
-    while (true) {
-        auto row = select.step();
-        if (!row) return tl::unexpected(row.error());
-        if (!*row) return attempts;
-        attempts.push_back(read_attempt(select));
-    }
-}
-
-}  // namespace
-
 Result<std::vector<Attempt>> Journal::open_attempts() const {
     const std::lock_guard lock(state_->mutex);
     sqlite::Statement select(
@@ -194,7 +220,7 @@ Result<std::vector<Attempt>> Journal::open_attempts() const {
             .c_str());
     select.bind(static_cast<std::int64_t>(Outcome::open))
         .bind(static_cast<std::int64_t>(Outcome::unsure));
-    return all_rows(select);
+    return sqlite::all_rows(select, read_attempt);
 }
 
 Result<std::vector<Attempt>> Journal::latest_attempts() const {
@@ -205,7 +231,7 @@ Result<std::vector<Attempt>> Journal::latest_attempts() const {
                     "node) ORDER BY node",
                     attempt_columns)
             .c_str());
-    return all_rows(select);
+    return sqlite::all_rows(select, read_attempt);
 }
 
 Result<std::optional<Attempt>> Journal::latest_attempt(const std::string& node) const {
@@ -216,7 +242,7 @@ Result<std::optional<Attempt>> Journal::latest_attempt(const std::string& node) 
                     attempt_columns)
             .c_str());
     select.bind(node);
-    auto rows = all_rows(select);
+    auto rows = sqlite::all_rows(select, read_attempt);
     if (!rows) return tl::unexpected(rows.error());
     if (rows->empty()) return std::optional<Attempt>();
     return std::optional<Attempt>(std::move(rows->front()));
@@ -224,16 +250,13 @@ Result<std::optional<Attempt>> Journal::latest_attempt(const std::string& node) 
 
 Result<std::vector<Event>> Journal::events(int limit) const {
     const std::lock_guard lock(state_->mutex);
-    sqlite::Statement select(state_->db.get(),
-                             "SELECT at, node, who, text FROM events ORDER BY id DESC LIMIT ?");
+    sqlite::Statement select(
+        state_->db.get(),
+        "SELECT at, node, who, text, rollout FROM events ORDER BY id DESC LIMIT ?");
     select.bind(std::int64_t{limit});
-    std::vector<Event> events;
-    while (true) {
-        auto row = select.step();
-        if (!row) return tl::unexpected(row.error());
-        if (!*row) return events;
-        events.push_back({select.integer(0), select.text(1), select.text(2), select.text(3)});
-    }
+    return sqlite::all_rows(select, [](const sqlite::Statement& row) {
+        return Event{row.integer(0), row.text(1), row.text(2), row.text(3), row.integer(4)};
+    });
 }
 
 }  // namespace cohort

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The journal: what was tried on which node and how it ended. The truth of the suite.
+// The journal: what was tried on which node and how it ended. The truth of the suite. Rollouts are
+// in it too: rollout_journal.hpp.
 //
 // SQLite, StateDir/journal.db, rollback journal and full sync (StateDir may lie on a shared file
 // system). One Journal per process, usable from many threads (its own mutex); many processes may
@@ -55,6 +56,7 @@ struct Event {
     std::string node;
     std::string who;  // "cohort-reboot", "advance", a user's name
     std::string text;
+    std::int64_t rollout = 0;  // 0: none
 };
 
 const char* name_of(Outcome outcome);
@@ -62,8 +64,8 @@ const char* name_of(Phase phase);
 
 class Journal {
   public:
-    // Creates the file (0600) and its tables when absent. Errc::invalid when it was written by a
-    // newer version.
+    // Creates the file (0600) and its tables when absent, and brings an older one up to date.
+    // Errc::invalid when it was written by a newer version.
     static Result<Journal> open(const std::string& state_dir);
     Journal(Journal&&) noexcept;
     Journal& operator=(Journal&&) noexcept;
@@ -83,6 +85,7 @@ class Journal {
     Result<std::vector<Event>> events(int limit) const;
 
   private:
+    friend class RolloutJournal;
     struct State;
     explicit Journal(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;

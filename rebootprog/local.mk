@@ -27,19 +27,36 @@ librebuild_la_SOURCES = \
 	rebootprog/guard_verbs.hpp \
 	rebootprog/journal.cpp \
 	rebootprog/journal.hpp \
+	rebootprog/journal_state.hpp \
 	rebootprog/plan.cpp \
 	rebootprog/plan.hpp \
+	rebootprog/plan_make.cpp \
+	rebootprog/plan_make.hpp \
 	rebootprog/process.cpp \
 	rebootprog/process.hpp \
 	rebootprog/rebuild_jobs.cpp \
 	rebootprog/rebuild_jobs.hpp \
+	rebootprog/rebuild_verb.cpp \
+	rebootprog/rollout.hpp \
+	rebootprog/rollout_act.cpp \
+	rebootprog/rollout_act.hpp \
+	rebootprog/rollout_decide.cpp \
+	rebootprog/rollout_decide.hpp \
+	rebootprog/rollout_journal.cpp \
+	rebootprog/rollout_journal.hpp \
+	rebootprog/rollout_row.cpp \
+	rebootprog/rollout_row.hpp \
+	rebootprog/rollout_verbs.cpp \
+	rebootprog/rollout_verbs.hpp \
 	rebootprog/settings_verbs.cpp \
 	rebootprog/settings_verbs.hpp \
 	rebootprog/site.cpp \
 	rebootprog/site.hpp \
 	rebootprog/sqlite.hpp \
 	rebootprog/table.cpp \
-	rebootprog/table.hpp
+	rebootprog/table.hpp \
+	rebootprog/wanted.cpp \
+	rebootprog/wanted.hpp
 librebuild_la_CXXFLAGS = \
 	$(AM_CXXFLAGS) \
 	$(SQLITE_CFLAGS) \
@@ -49,6 +66,7 @@ librebuild_la_LIBADD = \
 	libcohort_guard.la \
 	libcohort_pace.la \
 	libcohort_openstack.la \
+	libcohort_submit.la \
 	libcohort_slurm.la \
 	libcohort.la \
 	$(SQLITE_LIBS) \
@@ -60,6 +78,7 @@ cohort_reboot_LDADD = librebuild.la
 
 scohort_SOURCES = \
 	rebootprog/command_line.hpp \
+	rebootprog/rollout_command.hpp \
 	rebootprog/scohort_main.cpp
 scohort_LDADD = librebuild.la
 
@@ -99,7 +118,9 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/advance_decide_test \
 	tests/unit/attempt_test \
 	tests/unit/decide_test \
-	tests/unit/node_judge_test
+	tests/unit/node_judge_test \
+	tests/unit/rollout_decide_test \
+	tests/unit/rollout_journal_test
 check_PROGRAMS += $(REBUILD_UNIT_TESTS)
 TESTS += $(REBUILD_UNIT_TESTS)
 endif
@@ -115,6 +136,14 @@ tests_unit_attempt_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_decide_test_SOURCES = tests/unit/decide_test.cpp
 tests_unit_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_rollout_decide_test_SOURCES = tests/unit/rollout_decide_test.cpp
+tests_unit_rollout_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_rollout_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_rollout_journal_test_SOURCES = tests/unit/rollout_journal_test.cpp
+tests_unit_rollout_journal_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_rollout_journal_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_node_judge_test_SOURCES = \
 	rebootprog/node_judge.cpp \

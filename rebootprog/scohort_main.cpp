@@ -13,6 +13,7 @@
 #include "rebootprog/command_line.hpp"
 #include "rebootprog/guard_verbs.hpp"
 #include "rebootprog/plan.hpp"
+#include "rebootprog/rollout_command.hpp"
 #include "rebootprog/settings_verbs.hpp"
 
 namespace {
@@ -49,8 +50,8 @@ struct SettingsCommand {
     CLI::App* set = nullptr;
 
     explicit SettingsCommand(CLI::App& app) {
-        settings = app.add_subcommand(
-            "settings", "a cohort's wanted runtime settings, kept on the controller");
+        settings = app.add_subcommand("settings",
+                                      "a cohort's wanted runtime settings, kept on the controller");
         settings->require_subcommand(1);
         settings->footer(
             "Keys: worker_image flox_env flox_generation activate_mode skip_containers "
@@ -72,29 +73,42 @@ struct SettingsCommand {
     }
 };
 
+// adopt, guard, detach.
+class GuardVerbs {
+  public:
+    explicit GuardVerbs(CLI::App& app) {
+        adopt_ = app.add_subcommand("adopt", "label nodes by what they run: the guard begins");
+        adopt_->add_option("-w,--nodelist", nodes_, "only these nodes (a host list)");
+        guard_ = app.add_subcommand("guard",
+                                    "in an emergency: 'off --for 30min', 'on'; without: how it is");
+        guard_->add_option("word", word_, "off or on");
+        guard_->add_option("--for", limit_, "how long it is off");
+        detach_ =
+            app.add_subcommand("detach", "take every trace of slurm-cohort off jobs and nodes");
+    }
+    bool parsed() const { return adopt_->parsed() || guard_->parsed() || detach_->parsed(); }
+    int run(const Site& site) const {
+        if (adopt_->parsed()) return adopt(site, nodes_);
+        if (guard_->parsed()) return guard_switch(site, word_, limit_);
+        return detach(site);
+    }
+
+  private:
+    std::string nodes_, word_, limit_;
+    CLI::App *adopt_, *guard_, *detach_;
+};
+
 int run(int argc, char** argv) {
     CLI::App app{"scohort: rolls a cluster to a new image through the job queue"};
     app.require_subcommand(1);
     bool json = false, quiet = false;
-    std::string nodes, guard_word, guard_limit;
-    auto* plan_command =
-        app.add_subcommand("plan", "what would be done to which node; changes nothing");
-    plan_command->add_option("-w,--nodelist", nodes, "only these nodes (a host list)");
-    plan_command->add_flag("--json", json, "JSON instead of a table");
+    const RolloutVerbs rollout_verbs(app);
     auto* status_command = app.add_subcommand("status", "the last attempt of each node");
     status_command->add_flag("--json", json, "JSON instead of a table");
     auto* advance_command = app.add_subcommand(
         "advance", "one step: release, give back, adopt, re-assert (idempotent)");
     advance_command->add_flag("-q,--quiet", quiet, "say nothing when there is nothing to do");
-    auto* adopt_command =
-        app.add_subcommand("adopt", "label nodes by what they run: the guard begins");
-    adopt_command->add_option("-w,--nodelist", nodes, "only these nodes (a host list)");
-    auto* guard_command =
-        app.add_subcommand("guard", "in an emergency: 'off --for 30min', 'on'; without: how it is");
-    guard_command->add_option("word", guard_word, "off or on");
-    guard_command->add_option("--for", guard_limit, "how long it is off");
-    auto* detach_command =
-        app.add_subcommand("detach", "take every trace of slurm-cohort off jobs and nodes");
+    const GuardVerbs guard_verbs(app);
     const SettingsCommand settings_command(app);
     try {
         app.parse(argc, argv);
@@ -102,17 +116,16 @@ int run(int argc, char** argv) {
         return usage_exit(app, error);
     }
     log::set_sink(log::syslog_and_stderr_sink(program_name));
+    const std::string who = invoking_person();
     auto site = start();
     if (!site) {
         log::error("{}", site.error().message);
         return exit_code_of(site.error().code);
     }
-    if (plan_command->parsed()) return plan(*site, nodes, json);
-    if (status_command->parsed()) return status(*site, json);
-    if (adopt_command->parsed()) return adopt(*site, nodes);
-    if (guard_command->parsed()) return guard_switch(*site, guard_word, guard_limit);
-    if (detach_command->parsed()) return detach(*site);
+    if (rollout_verbs.parsed()) return rollout_verbs.run(*site, who);
+    if (guard_verbs.parsed()) return guard_verbs.run(*site);
     if (settings_command.parsed()) return settings_command.run(*site);
+    if (status_command->parsed()) return status(*site, json);
     return advance(*site, !quiet);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Owners for SQLite: a database and a prepared statement with typed binds and columns.
+// Owners for SQLite: a database, a prepared statement with typed binds and columns, a transaction.
 // Not thread-safe: the user holds a mutex.
 #pragma once
 
@@ -71,6 +71,28 @@ class Statement {
     sqlite3* db_;
     std::unique_ptr<sqlite3_stmt, Closer> statement_;
     int bound_ = 0;
+};
+
+// All or nothing: what is not committed is rolled back at the end of the scope.
+class Transaction {
+  public:
+    explicit Transaction(sqlite3* db) : db_(db) { execute("BEGIN IMMEDIATE"); }
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    ~Transaction() {
+        if (!committed_) execute("ROLLBACK");
+    }
+    Status commit() {
+        committed_ = execute("COMMIT");
+        return committed_ ? Status{} : failure(db_, "journal");
+    }
+
+  private:
+    bool execute(const char* sql) {
+        return sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+    }
+    sqlite3* db_;
+    bool committed_ = false;
 };
 
 }  // namespace cohort::sqlite

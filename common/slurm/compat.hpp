@@ -21,11 +21,12 @@ char* slurm_xstrdup(const char*);
 void slurm_xfree(void**);
 void* slurm_xcalloc(std::size_t, std::size_t, bool, bool, const char*, int, const char*);
 bitoff_t slurm_bit_ffs(bitstr_t*);  // first bit that is set, or -1
+void slurm_free_will_run_response_msg(will_run_response_msg_t*);  // named in slurm.h, in a comment
 void slurm_info(const char* format, ...) __attribute__((format(printf, 1, 2)));
 int slurm_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// slurmctld's partition table, used by Slurm's own job_submit plugins. Null in a standby controller,
-// which loads plugins before it takes over; absent in every other process.
+// slurmctld's partition table, used by Slurm's own job_submit plugins. Null in a standby
+// controller, which loads plugins before it takes over; absent in every other process.
 extern void* part_list __attribute__((weak));
 }
 
@@ -52,6 +53,9 @@ using Hostlist = hostlist_t;
 #endif
 
 #if COHORT_SLURM_AT_LEAST(25, 11)
+inline std::uint32_t job_id(const submit_response_msg_t& response) {
+    return response.step_id.job_id;
+}
 inline std::uint32_t job_id(const job_desc_msg_t& job) {
     return job.step_id.job_id;
 }
@@ -59,6 +63,9 @@ inline void set_job_id(job_desc_msg_t& job, std::uint32_t id) {
     job.step_id.job_id = id;
 }
 #else
+inline std::uint32_t job_id(const submit_response_msg_t& response) {
+    return response.job_id;
+}
 inline std::uint32_t job_id(const job_desc_msg_t& job) {
     return job.job_id;
 }

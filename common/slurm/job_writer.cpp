@@ -50,9 +50,9 @@ class JobUpdate {
             slurm_free_job_array_resp(response);
         }
         if (error == SLURM_SUCCESS) return {};
-        const Errc code = error == ESLURM_INVALID_JOB_ID || error == ESLURM_ALREADY_DONE
-                              ? Errc::not_found
-                              : Errc::failed;
+        Errc code = Errc::failed;
+        if (error == ESLURM_INVALID_JOB_ID || error == ESLURM_ALREADY_DONE) code = Errc::not_found;
+        if (error == ESLURM_JOB_NOT_PENDING) code = Errc::busy;
         return fail(code, fmt::format("slurmctld refused to update job {}: {}", job_,
                                       slurm_strerror(error)));
     }

@@ -132,6 +132,8 @@ Job convert(const slurm_job_info_t& raw) {
     job.running = base == JOB_RUNNING || base == JOB_SUSPENDED;
     job.configuring = raw.job_state & JOB_CONFIGURING;
     job.completing = raw.job_state & JOB_COMPLETING;
+    job.completed = base == JOB_COMPLETE;
+    job.cancelled = base == JOB_CANCELLED;
     job.submit_time = raw.submit_time;
     job.start_time = raw.start_time;
     job.end_time = raw.end_time;

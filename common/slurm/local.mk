@@ -16,3 +16,10 @@ libcohort_slurm_la_SOURCES = \
 	common/slurm/node_writer.cpp \
 	common/slurm/node_writer.hpp
 libcohort_slurm_la_LIBADD = libcohort.la
+
+# What slurmctld exports to no plugin: programs only.
+noinst_LTLIBRARIES += libcohort_submit.la
+libcohort_submit_la_SOURCES = \
+	common/slurm/submit.cpp \
+	common/slurm/submit.hpp
+libcohort_submit_la_LIBADD = libcohort.la

@@ -49,10 +49,11 @@ std::string told(const std::string& held, const Settings& settings, std::uint32_
 
 }  // namespace
 
-Result<std::string> Hooks::admit(const Submission& job, const std::string& node,
+Result<std::string> Hooks::admit(const Submission& job, const std::string& node, bool test,
                                  const Settings& settings, const World& world,
                                  Clock::time_point now) {
     RebuildLedger::Request request;
+    request.test = test;
     request.node = node;
     request.owner = job.owner;
     request.held_by_submitter = job.held_by_submitter();
@@ -78,13 +79,17 @@ Result<RebuildDecision> Hooks::submit_rebuild(const Submission& job, Clock::time
     if (!node) return tl::unexpected(node.error());
     auto plan = plan_rebuild(job, *node, settings, *world);
     if (!plan) return tl::unexpected(plan.error());
-    auto held = admit(job, *node, settings, *world, now);
+    const auto ask = job.trusted ? parse_ask(job.admin_comment) : std::nullopt;
+    const bool test = ask && ask->test;
+    auto held = admit(job, *node, test, settings, *world, now);
     if (!held) return tl::unexpected(held.error());
-    wake_();
+    if (!test) wake_();
 
     RebuildDecision decision;
     decision.held = *held;
-    decision.admin_comment = write_mark(job.admin_comment, {*node, plan->priority, *held});
+    RebuildMark mark{*node, plan->priority, *held, ask ? ask->rollout : 0};
+    if (ask && job.held_by_submitter()) mark.held = held_by_rollout;
+    decision.admin_comment = write_mark(job.admin_comment, mark);
     decision.set_priority = !job.held_by_submitter() && (!held->empty() || plan->priority != 0);
     decision.priority = held->empty() ? plan->priority : 0;
     decision.tell = told(

@@ -50,7 +50,7 @@ class Hooks {
     Status modify(const Change& change) const;
 
   private:
-    Result<std::string> admit(const Submission& job, const std::string& node,
+    Result<std::string> admit(const Submission& job, const std::string& node, bool test,
                               const Settings& settings, const World& world, Clock::time_point now);
 
     const Published<World>& world_;

@@ -49,6 +49,7 @@ Result<std::string> RebuildLedger::admit(const Request& request, Time now) {
     const std::lock_guard lock(mutex_);
     if (auto free = refuse_second(request.node, now); !free) return tl::unexpected(free.error());
     std::string why = hold_reason(request);
+    if (request.test) return why;
     owners_.insert(request.owner);
     entries_[request.node] = Entry{now, request.held_by_submitter || !why.empty()};
     return why;

@@ -38,6 +38,7 @@ class RebuildLedger {
         bool held_by_submitter = false;
         bool breaker_open = false;
         std::uint32_t max_pending = 20;
+        bool test = false;                            // only asks: no entry is left
         std::optional<std::uint32_t> max_concurrent;  // nothing: Slurm enforces it by a license
         std::function<bool(const std::string&)> counts_as_started;  // a job on this node, at once
     };

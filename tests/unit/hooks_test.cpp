@@ -111,6 +111,37 @@ void decision_rules(std::vector<Rule>& rules) {
                          expect(parse_mark(got->admin_comment) == RebuildMark{"n1", 0xffff0000, ""},
                                 got->admin_comment);
                      }});
+    rules.push_back({"scohort's own job carries its rollout, and the hold is ours", [] {
+                         auto job = rebuild("n1");
+                         job.trusted = true;
+                         job.priority = 0;
+                         job.admin_comment = write_ask({3, false});
+                         const auto got = Plugin().submit(job);
+                         expect(got.has_value(), "accepted");
+                         expect(parse_mark(got->admin_comment) ==
+                                    RebuildMark{"n1", 0xffff0000, "rollout", 3},
+                                got->admin_comment);
+                         expect(!parse_ask(got->admin_comment).has_value(), "the question is gone");
+                     }});
+    rules.push_back({"nobody else's can say that it belongs to a rollout", [] {
+                         auto job = rebuild("n1");
+                         job.trusted = false;
+                         job.priority = 0;
+                         job.admin_comment = write_ask({3, false});
+                         const auto got = Plugin().submit(job);
+                         expect(parse_mark(got->admin_comment) == RebuildMark{"n1", 0xffff0000, ""},
+                                got->admin_comment);
+                     }});
+    rules.push_back({"a test by scohort is judged like a job and leaves nothing behind", [] {
+                         Plugin plugin;
+                         auto test = rebuild("n1");
+                         test.trusted = true;
+                         test.admin_comment = write_ask({3, true});
+                         expect(plugin.submit(test).has_value(), "would be accepted");
+                         expect_equal(plugin.woken, 0);
+                         expect(plugin.submit(rebuild("n1")).has_value(), "the job itself");
+                         refused(plugin.submit(test), Errc::busy, "n1");
+                     }});
     rules.push_back({"his own admin comment is kept beside the mark", [] {
                          auto job = rebuild("n1");
                          job.admin_comment = "ticket 12";

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// `scohort rebuild`.
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "common/log.hpp"
+#include "common/slurm/hostlist.hpp"
+#include "common/slurm/submit.hpp"
+#include "common/text.hpp"
+#include "rebootprog/advance.hpp"
+#include "rebootprog/rollout_act.hpp"
+#include "rebootprog/rollout_verbs.hpp"
+
+namespace cohort {
+namespace {
+
+using Verdict = NodePlan::Verdict;
+
+constexpr int lock_patience = 60;
+constexpr std::chrono::seconds test_patience{10};
+
+int report(const Error& error) {
+    log::error("{}", error.message);
+    return exit_code_of(error.code);
+}
+
+bool changes(const NodePlan& plan) {
+    return plan.verdict == Verdict::rebuild || plan.verdict == Verdict::reboot;
+}
+
+std::string text_of(const Amount& amount) {
+    return fmt::format("{}{}", amount.value, amount.percent ? "%" : "");
+}
+
+// The options over the settings of the chosen nodes; Errc::invalid names the option.
+Result<Rollout> rollout_from(const RebuildOptions& options, const Settings& settings) {
+    Rollout rollout;
+    rollout.image = options.choice.image;
+    rollout.reason = options.reason;
+    rollout.canary = options.canary;
+    rollout.order = options.order;
+    rollout.window = options.window;
+    rollout.failure_budget =
+        options.failure_budget < 0 ? settings.failure_budget : options.failure_budget;
+    rollout.max_unavailable = options.max_unavailable.empty() ? text_of(settings.max_unavailable)
+                                                              : options.max_unavailable;
+    rollout.min_available =
+        options.min_available.empty() ? text_of(settings.min_available) : options.min_available;
+    const auto most = parse_amount(rollout.max_unavailable);
+    if (!most || most->value == 0)
+        return fail(Errc::invalid, fmt::format("--max-unavailable {}: expects a number of nodes "
+                                               "from 1, or 1% to 100%",
+                                               rollout.max_unavailable));
+    if (!parse_amount(rollout.min_available))
+        return fail(Errc::invalid, fmt::format("--min-available {}: expects a number of nodes, or "
+                                               "0% to 100%",
+                                               rollout.min_available));
+    if (!options.window.empty() && !in_window(options.window, 0))
+        return fail(
+            Errc::invalid,
+            fmt::format("--window {}: expects HH:MM-HH:MM, such as 22:00-06:00", options.window));
+    const auto soak = text::to_duration(options.soak.empty() ? "0" : options.soak);
+    if (!soak)
+        return fail(Errc::invalid,
+                    fmt::format("--soak {}: expects a time, such as 30min", options.soak));
+    rollout.soak = std::chrono::duration_cast<std::chrono::seconds>(*soak).count();
+    return rollout;
+}
+
+// Idle nodes first, then those that free soonest: canaries should not wait.
+void choose_canaries(std::vector<RolloutNode>& rows, const PlanData& data, std::int64_t count) {
+    std::map<std::string, std::int64_t> free_at;
+    for (const auto& plan : data.nodes) free_at[plan.node.name] = plan.job_end;
+    std::vector<RolloutNode*> sorted;
+    for (auto& row : rows) sorted.push_back(&row);
+    std::ranges::stable_sort(sorted, {},
+                             [&](const RolloutNode* row) { return free_at[row->node]; });
+    for (std::size_t i = 0; i < sorted.size() && std::ssize(rows) > 0; ++i)
+        sorted[i]->canary = static_cast<std::int64_t>(i) < count;
+}
+
+std::vector<RolloutNode> rows_from(const PlanData& data, const RebuildOptions& options,
+                                   const std::map<std::string, std::int64_t>& attempts) {
+    std::vector<RolloutNode> rows;
+    for (const auto& plan : data.nodes) {
+        if (!changes(plan)) continue;
+        RolloutNode row;
+        row.node = plan.node.name;
+        row.direct = plan.direct;
+        row.image_from = plan.actual;
+        row.image_to = plan.image;
+        row.file_image = plan.file_image;
+        row.explicit_image = plan.explicit_image;
+        row.planned = std::time(nullptr);
+        if (const auto at = attempts.find(row.node); at != attempts.end())
+            row.after_attempt = at->second;
+        rows.push_back(std::move(row));
+    }
+    if (options.order == "name") std::ranges::sort(rows, {}, &RolloutNode::node);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].position = static_cast<std::int64_t>(i);
+    if (options.canary > 0) choose_canaries(rows, data, options.canary);
+    return rows;
+}
+
+// Asks slurmctld whether it would take each job (--test-only); what it would not becomes blocked.
+Status test_jobs(const Site& site, PlanData& data) {
+    const auto until = std::chrono::steady_clock::now() + test_patience;
+    for (auto& plan : data.nodes) {
+        if (!changes(plan) || plan.direct) continue;
+        const auto job = rebuild_job_for(site, 0, plan.node.name, true);
+        if (!job) return tl::unexpected(job.error());
+        auto tested = slurm::test_rebuild(*job);
+        // The plugin may not have read the cluster yet.
+        while (!tested && tested.error().code == Errc::busy &&
+               std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+            tested = slurm::test_rebuild(*job);
+        }
+        if (tested) continue;
+        if (tested.error().code == Errc::unreachable) return tested;
+        plan.verdict = Verdict::blocked;
+        plan.why = tested.error().message;
+    }
+    return {};
+}
+
+void print_blocked(const PlanData& data) {
+    std::map<std::string, std::vector<std::string>> by_reason;
+    for (const auto& plan : data.nodes)
+        if (plan.verdict == Verdict::blocked) by_reason[plan.why].push_back(plan.node.name);
+    for (const auto& [why, names] : by_reason)
+        log::warning("left out: {}: {}", slurm::compress_hosts(names), why);
+}
+
+void print_plan(const PlanData& data, const Rollout& rollout) {
+    std::map<std::string, std::vector<std::string>> by_change;
+    std::size_t skipped = 0;
+    for (const auto& plan : data.nodes) {
+        if (changes(plan))
+            by_change[fmt::format("{} {} -> {}", name_of(plan.verdict),
+                                  plan.actual_name.empty() ? plan.actual : plan.actual_name,
+                                  plan.image_name)]
+                .push_back(plan.node.name);
+        skipped += plan.verdict == Verdict::skip;
+    }
+    for (const auto& [change, names] : by_change)
+        std::printf("%s: %s\n", change.c_str(), slurm::compress_hosts(names).c_str());
+    if (skipped != 0) std::printf("nothing to do: %zu nodes\n", skipped);
+    std::printf("at most %s unavailable and at least %s available of %zu nodes\n",
+                rollout.max_unavailable.c_str(), rollout.min_available.c_str(), data.nodes.size());
+}
+
+Status lift_quarantine(const Journal& journal, const std::string& image, const std::string& who) {
+    RolloutJournal rollouts(journal);
+    auto bad = rollouts.quarantined();
+    if (!bad) return tl::unexpected(bad.error());
+    for (const auto& one : *bad) {
+        if (!image.empty() && one.image != image) continue;
+        if (auto lifted = rollouts.lift_quarantine(one.image); !lifted) return lifted;
+        log::warning("image {} leaves quarantine ({})", one.image, one.reason);
+        if (auto kept = rollouts.note(one.rollout, "", who,
+                                      fmt::format("image {} leaves quarantine", one.image));
+            !kept)
+            return kept;
+    }
+    return {};
+}
+
+int nothing_to_do(const Site& site, Journal& journal, const PlanData& data,
+                  const std::string& who) {
+    print_blocked(data);
+    const bool blocked = std::ranges::any_of(
+        data.nodes, [](const NodePlan& plan) { return plan.verdict == Verdict::blocked; });
+    // Run again while it is under way: what lacks of it is made up for.
+    const int code = take_step(site, journal, who, false);
+    if (!blocked) std::printf("nothing to do: every chosen node is as it should be\n");
+    return code == exit_code::ok && blocked ? exit_code::some_failed : code;
+}
+
+Result<std::map<std::string, std::int64_t>> newest_attempts(const Journal& journal) {
+    auto latest = journal.latest_attempts();
+    if (!latest) return tl::unexpected(latest.error());
+    std::map<std::string, std::int64_t> ids;
+    for (const auto& attempt : *latest) ids[attempt.node] = attempt.id;
+    return ids;
+}
+
+}  // namespace
+
+int rebuild(const Site& site, const RebuildOptions& options, const std::string& who) {
+    auto lock = lock_advance(site, lock_patience);
+    if (!lock) return report(lock.error());
+    auto journal = Journal::open(site.state_dir);
+    if (!journal) return report(journal.error());
+    if (options.allow_quarantined && !options.dry_run)
+        if (auto lifted = lift_quarantine(*journal, "", who); !lifted)
+            return report(lifted.error());
+    auto data = make_plan(site, *journal, options.choice);
+    if (!data) return report(data.error());
+    std::vector<std::string> scope;
+    for (const auto& plan : data->nodes) scope.push_back(plan.node.name);
+    auto rollout = rollout_from(options, settings_for(site, scope));
+    if (!rollout) return report(rollout.error());
+    if (!data->unlabelled.empty()) {
+        log::error(
+            "{} carry no label, so the guard could not keep jobs within one revision: type "
+            "'scohort adopt -w {}' first (or set MixedRevision=off for them)",
+            slurm::compress_hosts(data->unlabelled), slurm::compress_hosts(data->unlabelled));
+        return exit_code::refused;
+    }
+    if (std::ranges::none_of(data->nodes, changes))
+        return nothing_to_do(site, *journal, *data, who);
+    if (auto tested = test_jobs(site, *data); !tested) return report(tested.error());
+    print_plan(*data, *rollout);
+    print_blocked(*data);
+    if (options.dry_run) return exit_code::ok;
+    const auto attempts = newest_attempts(*journal);
+    if (!attempts) return report(attempts.error());
+    auto rows = rows_from(*data, options, *attempts);
+    if (rows.empty()) return exit_code::some_failed;
+    rollout->who = who;
+    rollout->began = std::time(nullptr);
+    rollout->scope = slurm::compress_hosts(scope);
+    RolloutJournal rollouts(*journal);
+    if (auto created = rollouts.create(*rollout, rows); !created) return report(created.error());
+    const std::string what =
+        fmt::format("begins with {} of {} nodes{}{}", rows.size(), scope.size(),
+                    options.reason.empty() ? "" : ": ", options.reason);
+    std::printf("rollout %lld %s\n", static_cast<long long>(rollout->id), what.c_str());
+    std::fflush(stdout);
+    if (auto kept = rollouts.note(rollout->id, "", who, what); !kept) return report(kept.error());
+    const int code = take_step(site, *journal, who, false);
+    const bool complete = std::ranges::none_of(
+        data->nodes, [](const NodePlan& plan) { return plan.verdict == Verdict::blocked; });
+    return code == exit_code::ok && !complete ? exit_code::some_failed : code;
+}
+
+}  // namespace cohort
