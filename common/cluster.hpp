@@ -69,6 +69,7 @@ struct Partition {
     std::vector<std::string> nodes;  // expanded
     bool is_default = false;
     bool up = true;
+    bool root_may_submit = true;  // false: DisableRootJobs
     std::uint16_t priority_tier = 1;
     bool preempts = false;               // its PreemptMode lets a higher tier stop its jobs
     std::uint32_t max_time_minutes = 0;  // 0: no limit
@@ -158,7 +159,12 @@ struct ControllerConfig {
     std::uint16_t resume_timeout = 0;  // seconds
     std::uint16_t return_to_service = 0;
     bool associations_enforced = false;    // AccountingStorageEnforce has associations
-    std::uint16_t prolog_flags = 0;        // Slurm's bits: meaningful to common/slurm only
+    std::string resume_program;            // not empty: power saving is on
+    std::string launch_parameters;
+    bool prolog_alloc = false;          // PrologFlags
+    bool prolog_defer_batch = false;    // PrologFlags, meaningful from 24.11 on
+    bool keep_partition_state = false;  // ReconfigFlags=KeepPartState
+    std::uint32_t max_node_count = 0;  // MaxNodeCount; without it, the nodes there are
     std::vector<std::string> controllers;  // host names, primary first
 };
 

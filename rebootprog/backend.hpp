@@ -31,6 +31,8 @@ struct ImageState {
     std::string stamp;  // what it says of itself from inside; empty: it carries none
     bool usable = false;
     std::string why_not;
+    std::int64_t min_disk_gb = 0, min_ram_mb = 0;  // what it asks of a server
+    std::int64_t bytes = 0;                        // what it unpacks to; 0: not known
 };
 
 // One action of the back end on one server.

@@ -15,7 +15,9 @@ ServerState convert(openstack::Server server) {
             .volume_backed = server.volume_backed,
             .locked = server.locked,
             .locked_reason = std::move(server.locked_reason),
-            .fault = std::move(server.fault)};
+            .fault = std::move(server.fault),
+            .disk_gb = server.disk_gb,
+            .ram_mb = server.ram_mb};
 }
 
 ActionState convert(openstack::Action action) {
@@ -42,7 +44,10 @@ Result<ImageState> NovaBackend::image(const std::string& id_or_name) {
                      .name = found->name,
                      .stamp = found->property(stamp_property_),
                      .usable = found->active(),
-                     .why_not = {}};
+                     .why_not = {},
+                     .min_disk_gb = found->min_disk_gb,
+                     .min_ram_mb = found->min_ram_mb,
+                     .bytes = found->bytes};
     if (!image.usable)
         image.why_not = fmt::format("image {} ({}) is {}: activate it, or set another image_id",
                                     image.name, image.id, found->status);

@@ -26,6 +26,8 @@ class NovaBackend : public Backend {
                                                      std::int64_t since) override;
     Status probe() { return cloud_->probe(); }
     Result<std::vector<ServerState>> servers();
+    Result<std::vector<std::string>> roles() { return cloud_->roles(); }
+    std::optional<std::chrono::milliseconds> clock_ahead() const { return cloud_->clock_ahead(); }
 
   private:
     std::unique_ptr<openstack::Cloud> cloud_;

@@ -7,6 +7,7 @@
 // (rebuild from ACTIVE, SHUTOFF, ERROR; SOFT reboot from ACTIVE only; HARD also from SHUTOFF).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace cohort {
@@ -20,7 +21,9 @@ struct ServerState {
     bool volume_backed = false;
     bool locked = false;
     std::string locked_reason;
-    std::string fault;  // nova's fault message
+    std::string fault;         // nova's fault message
+    std::int64_t disk_gb = 0;  // 0: not known
+    std::int64_t ram_mb = 0;   // 0: not known
 };
 
 struct DecisionPolicy {

@@ -2,9 +2,7 @@
 #include "rebootprog/doctor_runtime.hpp"
 
 #include <algorithm>
-#include <memory>
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 #include <glob.h>
 
@@ -117,10 +115,6 @@ Status read_into(const std::string& path, int depth, std::vector<std::string>& l
     return {};
 }
 
-struct LibraryCloser {
-    void operator()(void* library) const noexcept { ::dlclose(library); }
-};
-
 }  // namespace
 
 std::vector<Finding> check_runtime(const RuntimeView& view) {
@@ -149,17 +143,6 @@ Result<std::vector<std::string>> read_plugstack(const std::string& path) {
     std::vector<std::string> lines;
     if (auto read = read_into(path, 0, lines); !read) return tl::unexpected<Error>(read.error());
     return lines;
-}
-
-Result<std::uint32_t> plugin_version_of(const std::string& path) {
-    // Lazy: the hooks' symbols exist in Slurm's own processes only.
-    const std::unique_ptr<void, LibraryCloser> library(
-        ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL));
-    if (!library) return fail(Errc::not_found, fmt::format("{} cannot be loaded", path));
-    const auto* version =
-        static_cast<const std::uint32_t*>(::dlsym(library.get(), "plugin_version"));
-    if (!version) return fail(Errc::invalid, fmt::format("{} is no plugin of Slurm", path));
-    return *version;
 }
 
 }  // namespace cohort

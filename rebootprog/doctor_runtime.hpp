@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // `scohort doctor`, the part about launch gates: what of Slurm's configuration would let a task run
-// without its gate, or make a bad node cost a job. Pure but for the last two functions.
+// without its gate, or make a bad node cost a job. Pure but for the last function.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,5 @@ LaunchGate launch_gate_of(const std::vector<std::string>& plugstack);
 
 // The lines of PATH; `include` lines (with shell patterns) are replaced by their files' lines.
 Result<std::vector<std::string>> read_plugstack(const std::string& path);
-
-// plugin_version of a plugin's file, without running any code of its hooks.
-Result<std::uint32_t> plugin_version_of(const std::string& path);
 
 }  // namespace cohort

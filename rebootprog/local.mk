@@ -21,6 +21,18 @@ librebuild_la_SOURCES = \
 	rebootprog/choke_point.hpp \
 	rebootprog/decide.cpp \
 	rebootprog/decide.hpp \
+	rebootprog/doctor.cpp \
+	rebootprog/doctor.hpp \
+	rebootprog/doctor_checks.cpp \
+	rebootprog/doctor_checks.hpp \
+	rebootprog/doctor_cloud.cpp \
+	rebootprog/doctor_collect.cpp \
+	rebootprog/doctor_collect.hpp \
+	rebootprog/doctor_facts.hpp \
+	rebootprog/doctor_jobs.cpp \
+	rebootprog/doctor_nodes.cpp \
+	rebootprog/doctor_slurm.cpp \
+	rebootprog/doctor_state.cpp \
 	rebootprog/engine.cpp \
 	rebootprog/engine.hpp \
 	rebootprog/guard_verbs.cpp \
@@ -105,6 +117,8 @@ noinst_LTLIBRARIES += libruntime.la
 libruntime_la_SOURCES = \
 	rebootprog/doctor_runtime.cpp \
 	rebootprog/doctor_runtime.hpp \
+	rebootprog/plugin_file.cpp \
+	rebootprog/plugin_file.hpp \
 	rebootprog/profile_source.cpp \
 	rebootprog/profile_source.hpp \
 	rebootprog/settings_store.cpp \
@@ -118,6 +132,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/advance_decide_test \
 	tests/unit/attempt_test \
 	tests/unit/decide_test \
+	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
 	tests/unit/rollout_decide_test \
 	tests/unit/rollout_journal_test
@@ -144,6 +159,10 @@ tests_unit_rollout_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_rollout_journal_test_SOURCES = tests/unit/rollout_journal_test.cpp
 tests_unit_rollout_journal_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_rollout_journal_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_doctor_test_SOURCES = tests/unit/doctor_test.cpp
+tests_unit_doctor_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_doctor_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_node_judge_test_SOURCES = \
 	rebootprog/node_judge.cpp \

@@ -3,14 +3,11 @@
 // scohort: the administrator's command on the controller.
 #include <exception>
 
-#include <grp.h>
-#include <pwd.h>
-#include <unistd.h>
-
 #include "common/log.hpp"
 #include "common/slurm/load.hpp"
 #include "rebootprog/advance.hpp"
 #include "rebootprog/command_line.hpp"
+#include "rebootprog/doctor.hpp"
 #include "rebootprog/guard_verbs.hpp"
 #include "rebootprog/plan.hpp"
 #include "rebootprog/rollout_command.hpp"
@@ -22,24 +19,11 @@ using namespace cohort;
 
 constexpr char program_name[] = "scohort";
 
-// Everything but submitting is SlurmUser's work: files of the state folder must not become root's.
-Status become_slurm_user(const Site& site) {
-    if (::geteuid() != 0 || site.slurm.slurm_user_id == 0) return {};
-    const passwd* user = ::getpwuid(site.slurm.slurm_user_id);
-    if (!user) return fail(Errc::failed, "SlurmUser has no passwd entry");
-    if (::initgroups(user->pw_name, user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
-        ::setuid(user->pw_uid) != 0)
-        return fail(Errc::failed, "cannot become SlurmUser");
-    return {};
-}
-
 Result<Site> start() {
     slurm::initialise_library();
     auto site = load_site();
     if (!site) return site;
-    if (::geteuid() != 0 && ::geteuid() != site->slurm.slurm_user_id)
-        return fail(Errc::denied, "scohort is for root and SlurmUser");
-    if (auto done = become_slurm_user(*site); !done) return tl::unexpected(done.error());
+    if (auto done = become_slurm_user(site->slurm); !done) return tl::unexpected(done.error());
     return site;
 }
 
@@ -110,12 +94,16 @@ int run(int argc, char** argv) {
     advance_command->add_flag("-q,--quiet", quiet, "say nothing when there is nothing to do");
     const GuardVerbs guard_verbs(app);
     const SettingsCommand settings_command(app);
+    auto* doctor_command =
+        app.add_subcommand("doctor", "what of the site's set-up would go wrong; changes nothing");
+    doctor_command->add_flag("--json", json, "JSON instead of lines");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return usage_exit(app, error);
     }
     log::set_sink(log::syslog_and_stderr_sink(program_name));
+    if (doctor_command->parsed()) return doctor(json);
     const std::string who = invoking_person();
     auto site = start();
     if (!site) {

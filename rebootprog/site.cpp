@@ -2,6 +2,8 @@
 #include "rebootprog/site.hpp"
 
 #include <fmt/core.h>
+#include <grp.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include "common/file.hpp"
@@ -36,6 +38,17 @@ Status prepare_state_dir(const std::string& dir, std::uint32_t owner) {
 }
 
 }  // namespace
+
+Status become_slurm_user(const ControllerConfig& slurm) {
+    if (::geteuid() == slurm.slurm_user_id) return {};
+    if (::geteuid() != 0) return fail(Errc::denied, "scohort is for root and SlurmUser");
+    const passwd* user = ::getpwuid(slurm.slurm_user_id);
+    if (!user) return fail(Errc::failed, "SlurmUser has no passwd entry");
+    if (::initgroups(user->pw_name, user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
+        ::setuid(user->pw_uid) != 0)
+        return fail(Errc::failed, "cannot become SlurmUser");
+    return {};
+}
 
 Result<Site> load_site() {
     auto slurm = slurm::load_controller_config();

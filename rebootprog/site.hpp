@@ -19,6 +19,10 @@ struct Site {
     const Settings& settings() const { return configuration.site; }
 };
 
+// Everything but submitting is SlurmUser's work: files of the state folder must not become root's.
+// For root and SlurmUser only (Errc::denied).
+Status become_slurm_user(const ControllerConfig& slurm);
+
 // Reads both. A missing cohort.conf means the defaults; a bad one falls back to
 // StateDir/cohort.conf.good (kept by the job_submit plugin), which is logged. Creates the state
 // folder when it is absent. One RPC. Errc::unreachable when slurmctld does not answer.

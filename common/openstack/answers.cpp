@@ -38,6 +38,9 @@ Server server_of(const json_t* j) {
     s.locked = json::boolean(j, "locked", false);
     s.locked_reason = text::one_line(json::string(j, "locked_reason"), sentence_bytes);
     s.fault = text::one_line(json::string(json::get(j, "fault"), "message"), sentence_bytes);
+    const json_t* flavor = json::get(j, "flavor");  // in full from 2.47 on
+    s.disk_gb = json::integer(flavor, "disk").value_or(0);
+    s.ram_mb = json::integer(flavor, "ram").value_or(0);
     return s;
 }
 
@@ -48,6 +51,9 @@ Image image_of(const json_t* j) {
     image.status = json::string(j, "status");
     image.hidden = json::boolean(j, "os_hidden", false);
     image.min_disk_gb = json::integer(j, "min_disk").value_or(0);
+    image.min_ram_mb = json::integer(j, "min_ram").value_or(0);
+    image.bytes = std::max(json::integer(j, "size").value_or(0),
+                           json::integer(j, "virtual_size").value_or(0));
     const char* key = nullptr;
     json_t* value = nullptr;
     json_object_foreach(const_cast<json_t*>(j), key, value) if (json_is_string(value))

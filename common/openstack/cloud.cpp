@@ -127,6 +127,14 @@ Result<std::unique_ptr<Cloud>> Cloud::open(CloudConfig config, Options options) 
     return std::unique_ptr<Cloud>(new Cloud(std::move(impl)));
 }
 
+Result<std::vector<std::string>> Cloud::roles() {
+    return impl_->session.roles();
+}
+
+std::optional<std::chrono::milliseconds> Cloud::clock_ahead() const {
+    return impl_->session.clock_ahead();
+}
+
 Status Cloud::probe() {
     const Call call{"one server", "compute", "servers?limit=1", {}, {}, {}};
     const auto answer = impl_->get(call);

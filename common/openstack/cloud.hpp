@@ -41,6 +41,8 @@ struct Server {
     bool locked = false;
     std::string locked_reason;  // only where the cloud has microversion 2.73
     std::string fault;          // nova's fault message; empty unless status is ERROR or DELETED
+    std::int64_t disk_gb = 0;   // of its flavor; 0: as large as the image, or not shown (2.47)
+    std::int64_t ram_mb = 0;    // of its flavor; 0: not shown
 
     // Really on IMAGE: the id alone proves nothing (see image_id).
     bool settled_on(const std::string& image) const {
@@ -53,7 +55,8 @@ struct Image {
     std::string id, name;
     std::string status;  // only "active" can be booted
     bool hidden = false;
-    std::int64_t min_disk_gb = 0;
+    std::int64_t min_disk_gb = 0, min_ram_mb = 0;
+    std::int64_t bytes = 0;  // the file's, or what it unpacks to
     std::map<std::string, std::string> properties;  // all string properties, e.g. the stamp
 
     bool active() const { return status == "active"; }
@@ -101,6 +104,12 @@ class Cloud {
     ~Cloud();
     Cloud(const Cloud&) = delete;
     Cloud& operator=(const Cloud&) = delete;
+
+    // Names of the roles that the credential has in its scope. Signs in when that was not done.
+    Result<std::vector<std::string>> roles();
+    // By how much the cloud's clock is ahead of ours, as its answers tell: nothing before the first
+    // one, and never more exact than a second.
+    std::optional<std::chrono::milliseconds> clock_ahead() const;
 
     // Signs in and asks nova for one server: ok means that the cloud is in reach again.
     Status probe();

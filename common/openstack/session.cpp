@@ -55,6 +55,18 @@ system_clock::time_point Session::cloud_time(system_clock::time_point ours) cons
     return offset == unknown_offset ? ours : ours + milliseconds(offset);
 }
 
+std::optional<std::chrono::milliseconds> Session::clock_ahead() const {
+    const std::int64_t offset = clock_offset_;
+    if (offset == unknown_offset) return {};
+    return std::chrono::milliseconds(offset);
+}
+
+Result<std::vector<std::string>> Session::roles() {
+    const auto held = token({}, call_deadline());
+    if (!held) return tl::unexpected(held.error());
+    return (*held)->roles;
+}
+
 Counters Session::counters() const {
     return {requests_.load(), logins_.load(), retries_.load()};
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ class Session {
     // earlier.
     std::chrono::system_clock::time_point cloud_time(
         std::chrono::system_clock::time_point ours) const;
+    // Nothing before the first answer.
+    std::optional<std::chrono::milliseconds> clock_ahead() const;
+    // The credential's roles; signs in when there is no token. Empty for a cached token.
+    Result<std::vector<std::string>> roles();
     Counters counters() const;
 
   private:

@@ -46,6 +46,8 @@ extern void* part_list __attribute__((weak));
 
 namespace cohort::slurm::compat {
 
+constexpr std::uint32_t built_for = SLURM_VERSION_NUMBER;
+
 #if COHORT_SLURM_AT_LEAST(23, 11)
 using Hostlist = hostlist_t*;
 #else

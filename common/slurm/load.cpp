@@ -88,6 +88,7 @@ Partition convert(const partition_info_t& raw) {
     if (auto nodes = expand_hosts(text(raw.nodes))) partition.nodes = std::move(*nodes);
     partition.is_default = raw.flags & PART_FLAG_DEFAULT;
     partition.up = raw.state_up == PARTITION_UP;
+    partition.root_may_submit = !(raw.flags & PART_FLAG_NO_ROOT);
     partition.priority_tier = raw.priority_tier;
     const auto mode = static_cast<std::uint32_t>(raw.preempt_mode);
     partition.preempts = raw.preempt_mode == NO_VAL16 || (mode & ~PREEMPT_MODE_GANG) != 0;
@@ -269,7 +270,6 @@ Result<ControllerConfig> load_controller_config() {
     config.scheduler_parameters = text(message->sched_params);
     config.slurmctld_parameters = text(message->slurmctld_params);
     config.reboot_program = text(message->reboot_program);
-    config.plugstack = text(message->plugstack);
     config.preempt_type = text(message->preempt_type);
     config.preemption = (message->preempt_mode & ~PREEMPT_MODE_GANG) != 0;
     config.preempt_within = (message->preempt_mode & PREEMPT_MODE_WITHIN) != 0;
@@ -277,7 +277,13 @@ Result<ControllerConfig> load_controller_config() {
     config.return_to_service = message->ret2service;
     // ACCOUNTING_ENFORCE_ASSOCS, in no public header; the other limits imply it.
     config.associations_enforced = (message->accounting_storage_enforce & 0x1) != 0;
-    config.prolog_flags = static_cast<std::uint16_t>(message->prolog_flags);
+    config.resume_program = text(message->resume_program);
+    config.launch_parameters = text(message->launch_params);
+    config.plugstack = text(message->plugstack);
+    config.prolog_alloc = message->prolog_flags & PROLOG_FLAG_ALLOC;
+    config.prolog_defer_batch = message->prolog_flags & PROLOG_FLAG_DEFER_BATCH;
+    config.keep_partition_state = message->reconfig_flags & RECONFIG_KEEP_PART_STAT;
+    config.max_node_count = message->max_node_cnt;
     for (std::uint32_t i = 0; i < message->control_cnt; ++i)
         config.controllers.push_back(text(message->control_machine[i]));
     return config;
@@ -310,6 +316,10 @@ Result<Accounting> load_accounting() {
             all.operators.push_back(one.uid);
     });
     return all;
+}
+
+std::uint32_t built_for() {
+    return compat::built_for;
 }
 
 }  // namespace cohort::slurm

@@ -29,6 +29,9 @@ Result<std::vector<Qos>> load_qos();
 // slurmctld's own copy of slurmdbd's associations and operators; empty on a cluster without accounting.
 Result<Accounting> load_accounting();
 
+// The version of Slurm that this was compiled for, as Slurm writes it into plugins: 0x160508.
+std::uint32_t built_for();
+
 // `scontrol reconfigure` keeps slurmctld's process (up to 23.02), and drops node features in it.
 bool reconfigure_keeps_process();
 

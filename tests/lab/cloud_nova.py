@@ -15,6 +15,7 @@ from cloud_state import PROJECT, Action, Cloud, Server
 KINDS = {400: "badRequest", 403: "forbidden", 404: "itemNotFound", 405: "badMethod",
          409: "conflictingRequest", 413: "overLimit", 429: "overLimit", 503: "serviceUnavailable"}
 MAX_BODY = 114688  # [api] max_request_body_size
+FLAVOR = {"vcpus": 4, "ram": 1000, "disk": 1, "ephemeral": 0, "swap": 0, "original_name": "lab", "extra_specs": {}}
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 REBUILDABLE = ("active", "stopped", "error")
 HARD_REBOOTABLE = ("active", "stopped", "paused", "suspended", "error")
@@ -117,7 +118,7 @@ class Nova:
             "id": server.id, "name": server.name, "status": server.status, "tenant_id": PROJECT,
             "user_id": "slurm", "created": server.created, "updated": server.updated,
             "metadata": {}, "addresses": {}, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
-            "key_name": None, "hostId": "lab", "flavor": {"id": "1"}, "progress": 0,
+            "key_name": None, "hostId": "lab", "flavor": FLAVOR if number(version) >= (2, 47) else {"id": "1"}, "progress": 0,
             "image": "" if server.volume_backed else {
                 "id": server.image,
                 "links": [{"rel": "bookmark", "href": f"{base}/compute/images/{server.image}"}]},

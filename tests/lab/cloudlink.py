@@ -69,7 +69,8 @@ def start(nodes: list[str], images: list[Image], first: Image, knobs: Mapping[st
         process = subprocess.Popen(
             [sys.executable, HERE / "cloud", "--listen", f"{CONTROLLER_ADDRESS}:5000",
              "--servers", state / "servers.json", "--images", state / "images.json",
-             "--hook", HERE / "power", "--clouds-yaml", OPENSTACK / "clouds.yaml"],
+             "--hook", HERE / "power", "--clouds-yaml", OPENSTACK / "clouds.yaml",
+             "--more-clouds", OPENSTACK / "more-clouds.yaml"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
     wait_until(lambda: URL in (LOGS / "cloud.log").read_text(), 15, "the lab cloud serves")

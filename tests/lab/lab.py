@@ -203,7 +203,7 @@ class Lab(Queries):
                 self.nodes, imagelist.all_images(), first, self.cloud_knobs
             )
             self._children.append(process)
-        self.controller.run(["chown", "slurm:slurm", "/etc/openstack/clouds.yaml"])
+        self.controller.run(["sh", "-c", "chown slurm:slurm /etc/openstack/*.yaml"])
         for node in self.nodes:
             self.set_desired(node, self.first_image)
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "rebootprog/plugin_file.hpp"
 #include "tests/unit/profile_fixture.hpp"
 #include "tests/unit/unit.hpp"
 
@@ -71,7 +72,21 @@ int main() {
                          std::ofstream(scratch.path + "/loop") << "include loop\n";
                          unit::expect(!read_plugstack(scratch.path + "/loop"), "loop");
                          unit::expect(!read_plugstack(scratch.path + "/absent"), "absent");
-                         unit::expect(!plugin_version_of(scratch.path + "/loop"), "no library");
+                     }});
+    rules.push_back({"a plugin's version is read without loading it; what is none is refused", [] {
+                         const unit::Scratch scratch;
+                         const std::string file = scratch.path + "/x.so";
+                         unit::expect(!plugin_version_of(file), "absent");
+                         std::ofstream(file) << "no library";
+                         unit::expect(!plugin_version_of(file), "no library");
+                         unit::expect(!plugin_version_of("/proc/self/exe"), "no plugin");
+                         // Cut anywhere: refused or read, never a crash.
+                         std::ifstream self("/proc/self/exe", std::ios::binary);
+                         std::string bytes(std::istreambuf_iterator<char>(self), {});
+                         for (std::size_t size = 1; size < bytes.size(); size = size * 3 + 1) {
+                             std::ofstream(file, std::ios::binary) << bytes.substr(0, size);
+                             unit::expect(!plugin_version_of(file), "cut");
+                         }
                      }});
     rules.push_back({"whether the launch gate needs a profile, and where", [] {
                          unit::expect(!launch_gate_of({"required spank_other.so", "#required spank_cohort.so"}).needs_profile, "no line");

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rebootprog/doctor_collect.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <map>
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "common/file.hpp"
+#include "common/guard/emergency.hpp"
+#include "common/slurm/load.hpp"
+#include "common/snapshot_file.hpp"
+#include "common/text.hpp"
+#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/breaker.hpp"
+#include "rebootprog/desired.hpp"
+#include "rebootprog/journal.hpp"
+#include "rebootprog/plugin_file.hpp"
+#include "rebootprog/site.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr std::chrono::seconds patience_of_one_call{10};
+constexpr std::size_t most_bytes = 64UL << 20;
+constexpr std::size_t most_option_bytes = 64UL << 10;
+// A boot that came later after the action's end was not its work.
+constexpr std::int64_t longest_boot_seconds = 3600;
+
+bool exists(const std::string& path) {
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
+ConfigurationFacts read_configuration() {
+    ConfigurationFacts facts;
+    facts.file = configuration_path();
+    auto loaded = load_configuration(facts.file);
+    if (loaded)
+        facts.settings = std::move(loaded->site);
+    else if (loaded.error().code == Errc::not_found)
+        facts.exists = false;
+    else
+        facts.fault = loaded.error().message;
+    return facts;
+}
+
+// Fills what RPCs tell; the configuration was read already.
+Status read_cluster(const Settings& settings, SlurmFacts& facts) {
+    facts.built_for = slurm::built_for();
+    auto nodes = slurm::load_nodes();
+    if (!nodes) return tl::unexpected(nodes.error());
+    auto partitions = slurm::load_partitions();
+    if (!partitions) return tl::unexpected(partitions.error());
+    facts.nodes = std::move(*nodes);
+    facts.partitions = std::move(*partitions);
+    if (auto qos = slurm::load_qos()) facts.qos = std::move(*qos);
+    if (const auto accounting = slurm::load_accounting())
+        facts.job_user_associated =
+            std::ranges::any_of(accounting->associations, [&](const Association& one) {
+                return one.user == settings.rebuild_job_user;
+            });
+    return {};
+}
+
+std::string find_plugin(const std::string& plugin_dir, const std::string& file) {
+    for (const auto& dir : text::split(plugin_dir, ':'))
+        if (const std::string path = dir + "/" + file; exists(path)) return path;
+    return {};
+}
+
+void read_job_submit(const ControllerConfig& config, HostFacts& facts) {
+    const std::string path = find_plugin(config.plugin_dir, "job_submit_cohort.so");
+    if (path.empty()) {
+        facts.job_submit_fault = fmt::format("it is not in PluginDir ({})", config.plugin_dir);
+        return;
+    }
+    const auto version = plugin_version_of(path);
+    facts.job_submit_version = version.value_or(0);
+    if (!version) facts.job_submit_fault = version.error().message;
+}
+
+void read_runtime(const ControllerConfig& config, HostFacts& facts) {
+    auto& view = facts.runtime;
+    const auto parts = text::split(config.slurm_version, '.');
+    if (parts.size() >= 2) {
+        view.slurm_major = static_cast<std::uint32_t>(text::to_number(parts[0]).value_or(0));
+        view.slurm_minor = static_cast<std::uint32_t>(text::to_number(parts[1]).value_or(0));
+    }
+    view.prolog_alloc = config.prolog_alloc;
+    view.prolog_defer_batch = config.prolog_defer_batch;
+    view.scheduler_parameters = config.scheduler_parameters;
+    if (const auto path = find_plugin(config.plugin_dir, "spank_cohort.so"); !path.empty())
+        view.plugin_version = plugin_version_of(path).value_or(0);
+    const std::string conf = configuration_path();
+    const std::string file = config.plugstack.empty()
+                                 ? conf.substr(0, conf.rfind('/') + 1) + "plugstack.conf"
+                                 : config.plugstack;
+    auto lines = read_plugstack(file);
+    if (lines)
+        view.plugstack = std::move(*lines);
+    else if (exists(file))
+        facts.plugstack_fault = lines.error().message;
+}
+
+bool starts_slurmd_with_extra(const std::string& path) {
+    const auto content = read_file(path, most_option_bytes);
+    if (!content) return false;
+    for (const auto& line : text::split(*content, '\n'))
+        if (line[0] != '#' && line.find("--extra") != std::string::npos) return true;
+    return false;
+}
+
+HostFacts read_host(const ControllerConfig& config, const Settings& settings) {
+    HostFacts facts;
+    facts.now = std::time(nullptr);
+    if (!config.reboot_program.empty() && ::access(config.reboot_program.c_str(), X_OK) != 0)
+        facts.reboot_program_fault = std::strerror(errno);
+    read_job_submit(config, facts);
+    read_runtime(config, facts);
+    auto users = settings.rebuild_users;
+    users.push_back(settings.rebuild_job_user);
+    for (const auto& user : users)
+        if (!::getpwnam(user.c_str())) facts.unknown_users.push_back(user);
+    for (const char* file : {"/etc/default/slurmd", "/etc/sysconfig/slurmd"})
+        if (starts_slurmd_with_extra(file)) facts.slurmd_options_file = file;
+    if (exists("/run/systemd/system"))
+        facts.timer_enabled =
+            exists("/etc/systemd/system/timers.target.wants/cohort-advance.timer") ||
+            exists("/usr/lib/systemd/system/timers.target.wants/cohort-advance.timer");
+    timex clock{};
+    facts.clock_synchronised = ::adjtimex(&clock) != TIME_ERROR;
+    return facts;
+}
+
+// Locks must work there: MaxConcurrent and `advance` rest on them. A file that others use is only
+// locked for a moment, and shared.
+std::string lock_fault(const std::string& dir) {
+    const UniqueFd fd(::open((dir + "/journal.db").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd || ::flock(fd.get(), LOCK_SH | LOCK_NB) == 0 || errno == EWOULDBLOCK) return {};
+    return fmt::format("files in {} cannot be locked: {}", dir, std::strerror(errno));
+}
+
+std::string folder_fault(const std::string& dir, const std::string& owner) {
+    struct stat st {};
+    if (::stat(dir.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
+        return fmt::format("{} is no folder that {} can see: install -d -m 700 -o {} {}", dir,
+                           owner, owner, dir);
+    if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0)
+        return fmt::format("{} is not writable for {}: chown {} {}", dir, owner, owner, dir);
+    return lock_fault(dir);
+}
+
+void read_journal(const std::vector<Node>& nodes, StateFacts& facts) {
+    if (!exists(facts.dir + "/journal.db")) return;
+    auto journal = Journal::open(facts.dir);
+    auto attempts = journal ? journal->latest_attempts()
+                            : Result<std::vector<Attempt>>(tl::unexpected(journal.error()));
+    if (!attempts) {
+        facts.fault = attempts.error().message;
+        return;
+    }
+    std::map<std::string, std::int64_t> booted;
+    for (const auto& node : nodes) booted[node.name] = node.boot_time;
+    for (const auto& attempt : *attempts) {
+        if (attempt.outcome != Outcome::ok) continue;
+        facts.attempted_nodes.push_back(attempt.node);
+        if (attempt.action != "rebuild" || attempt.ended == 0) continue;
+        const std::int64_t boot = booted[attempt.node];
+        const bool its = boot > attempt.began && boot < attempt.ended + longest_boot_seconds;
+        facts.rebuild_seconds.push_back((its ? std::max(boot, attempt.ended) : attempt.ended) -
+                                        attempt.began);
+    }
+}
+
+void read_snapshot(StateFacts& facts) {
+    const std::string path = facts.dir + "/" + std::string(snapshot_file_name);
+    const auto content = read_file(path, most_bytes);
+    if (!content) return;
+    const auto snapshot = parse_snapshot(*content, path);
+    if (!snapshot) return;
+    const double now =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    facts.snapshot_age = std::max(0.0, now - snapshot->header.written);
+    facts.snapshot_fault = snapshot->header.fault;
+}
+
+StateFacts read_state(const ControllerConfig& config, const Settings& settings,
+                      const std::vector<Node>& nodes) {
+    StateFacts facts;
+    facts.dir = settings.state_dir.empty() ? default_state_dir(config.state_save_location)
+                                           : settings.state_dir;
+    facts.fault = folder_fault(facts.dir, config.slurm_user);
+    if (!facts.fault.empty()) return facts;
+    struct stat ours {
+    }, slurms{};
+    if (::stat(facts.dir.c_str(), &ours) == 0) facts.private_mode = (ours.st_mode & 022) == 0;
+    if (::stat(config.state_save_location.c_str(), &slurms) == 0)
+        facts.beside_slurms = ours.st_dev == slurms.st_dev;
+    struct statvfs space {};
+    if (::statvfs(facts.dir.c_str(), &space) == 0)
+        facts.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
+    read_snapshot(facts);
+    if (const auto breaker = read_breaker(facts.dir)) facts.breaker = breaker->reason;
+    facts.guard_off = guard::is_off(facts.dir);
+    read_journal(nodes, facts);
+    return facts;
+}
+
+void read_wanted(const Settings& settings, const std::vector<Node>& nodes, CloudFacts& facts) {
+    for (const auto& node : nodes) {
+        if (node.state.base == NodeState::Base::future) continue;
+        CloudFacts::Wanted wanted;
+        wanted.node = node.name;
+        auto desired = read_desired(settings.desired_dir, node.name);
+        if (desired) {
+            wanted.server = std::move(desired->instance_id);
+            wanted.image = std::move(desired->image_id);
+        } else if (desired.error().code == Errc::not_found) {
+            wanted.has_file = false;
+        } else {
+            wanted.file_fault = desired.error().message;
+        }
+        facts.wanted.push_back(std::move(wanted));
+    }
+}
+
+Status ask_cloud(NovaBackend& nova, CloudFacts& facts) {
+    auto roles = nova.roles();
+    if (!roles) return tl::unexpected(roles.error());
+    facts.roles = std::move(*roles);
+    auto servers = nova.servers();
+    if (!servers) return tl::unexpected(servers.error());
+    facts.servers = std::move(*servers);
+    std::map<std::string, bool> asked;
+    for (const auto& wanted : facts.wanted) {
+        if (wanted.image.empty() || !asked.emplace(wanted.image, true).second) continue;
+        auto image = nova.image(wanted.image);
+        if (image)
+            facts.images.push_back({wanted.image, {}, std::move(*image)});
+        else
+            facts.images.push_back({wanted.image, image.error().message, {}});
+    }
+    if (const auto ahead = nova.clock_ahead()) facts.clock_ahead_ms = ahead->count();
+    return {};
+}
+
+CloudFacts read_cloud(Settings settings, const std::vector<Node>& nodes) {
+    CloudFacts facts;
+    read_wanted(settings, nodes, facts);
+    const auto config = openstack::load_cloud(settings.clouds_file, settings.cloud);
+    if (!config) {
+        facts.file_fault = config.error().message;
+        return facts;
+    }
+    facts.verified = config->verify;
+    facts.encrypted = !text::lower(config->auth_url).starts_with("http:");
+    settings.cache_token = false;  // the credential itself is to be tried
+    auto nova = open_nova(settings, {}, patience_of_one_call);
+    const auto asked = nova ? ask_cloud(**nova, facts) : Status(tl::unexpected(nova.error()));
+    if (!asked) facts.fault = asked.error().message;
+    return facts;
+}
+
+}  // namespace
+
+Result<DoctorFacts> collect_facts() {
+    slurm::initialise_library();
+    DoctorFacts facts;
+    facts.configuration = read_configuration();
+    const auto& settings = facts.configuration.settings;
+    auto config = slurm::load_controller_config();
+    if (!config) {
+        facts.slurm_fault = config.error().message;
+        return facts;
+    }
+    facts.slurm.config = std::move(*config);
+    if (auto done = become_slurm_user(facts.slurm.config); !done)
+        return tl::unexpected(done.error());
+    if (auto read = read_cluster(settings, facts.slurm); !read) {
+        facts.slurm_fault = read.error().message;
+        return facts;
+    }
+    facts.host = read_host(facts.slurm.config, settings);
+    facts.state = read_state(facts.slurm.config, settings, facts.slurm.nodes);
+    facts.cloud = read_cloud(settings, facts.slurm.nodes);
+    return facts;
+}
+
+}  // namespace cohort
