@@ -127,6 +127,7 @@ struct Job {
     bool job_wide_gres = false;  // GPUs or the like counted per job, socket or task
     std::uint32_t priority = 0;  // 0: held
     bool reboot = false;
+    bool batch = false, requeue = false;  // requeue: Slurm may start it again
     bool pending = false;
     bool running = false;      // includes suspended
     bool configuring = false;  // its nodes are being made ready

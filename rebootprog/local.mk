@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs of the controller and of the nodes.
 sbin_PROGRAMS += \
+	cohort-gate \
 	cohort-node \
 	cohort-reboot \
 	scohort
@@ -62,8 +63,6 @@ librebuild_la_SOURCES = \
 	rebootprog/rollout_verbs.hpp \
 	rebootprog/settings_verbs.cpp \
 	rebootprog/settings_verbs.hpp \
-	rebootprog/site.cpp \
-	rebootprog/site.hpp \
 	rebootprog/sqlite.hpp \
 	rebootprog/table.cpp \
 	rebootprog/table.hpp \
@@ -75,6 +74,7 @@ librebuild_la_CXXFLAGS = \
 	$(SMARTCOLS_CFLAGS)
 librebuild_la_LIBADD = \
 	libruntime.la \
+	libsite.la \
 	libcohort_guard.la \
 	libcohort_pace.la \
 	libcohort_openstack.la \
@@ -87,6 +87,21 @@ librebuild_la_LIBADD = \
 
 cohort_reboot_SOURCES = rebootprog/reboot_main.cpp
 cohort_reboot_LDADD = librebuild.la
+
+# PrologSlurmctld runs it for every job: no cloud, no database.
+cohort_gate_SOURCES = rebootprog/gate_main.cpp
+cohort_gate_LDADD = \
+	libsite.la \
+	libcohort_guard.la \
+	libcohort_slurm.la \
+	libcohort.la \
+	$(SLURM_LIBS)
+
+# cohort.conf, slurm.conf and the state folder.
+noinst_LTLIBRARIES += libsite.la
+libsite_la_SOURCES = \
+	rebootprog/site.cpp \
+	rebootprog/site.hpp
 
 scohort_SOURCES = \
 	rebootprog/command_line.hpp \
@@ -171,6 +186,7 @@ tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_node_judge_test_LDADD = $(UNIT_LDADD)
 
 dist_man_MANS += \
+	rebootprog/cohort-gate.8 \
 	rebootprog/cohort-node.8 \
 	rebootprog/cohort-reboot.8 \
 	rebootprog/scohort.8

@@ -12,6 +12,8 @@ libcohort_guard_la_SOURCES = \
 	common/guard/constraint.hpp \
 	common/guard/emergency.cpp \
 	common/guard/emergency.hpp \
+	common/guard/gate.cpp \
+	common/guard/gate.hpp \
 	common/guard/mark.cpp \
 	common/guard/mark.hpp \
 	common/guard/message.cpp \
@@ -29,6 +31,7 @@ libcohort_guard_la_SOURCES = \
 if HAVE_CHECK
 GUARD_TESTS = \
 	tests/unit/guard_constraint_test \
+	tests/unit/guard_gate_test \
 	tests/unit/guard_oracle_test \
 	tests/unit/guard_sweep_test \
 	tests/unit/guard_verdict_test
@@ -40,6 +43,10 @@ GUARD_LDADD = libcohort_guard.la libcohort.la $(CHECK_LIBS)
 tests_unit_guard_constraint_test_SOURCES = tests/unit/guard_constraint_test.cpp tests/unit/guard_random.hpp
 tests_unit_guard_constraint_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_constraint_test_LDADD = $(GUARD_LDADD)
+
+tests_unit_guard_gate_test_SOURCES = tests/unit/guard_gate_test.cpp tests/unit/guard_world.hpp
+tests_unit_guard_gate_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_gate_test_LDADD = $(GUARD_LDADD)
 
 tests_unit_guard_verdict_test_SOURCES = tests/unit/guard_verdict_test.cpp tests/unit/guard_world.hpp
 tests_unit_guard_verdict_test_CPPFLAGS = $(UNIT_CPPFLAGS)

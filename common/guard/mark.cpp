@@ -36,6 +36,8 @@ std::optional<Mark> parse_guard_mark(std::string_view admin_comment) {
     mark.now = json::string(ours, "now");
     mark.now_prefer = json::string(ours, "now_prefer");
     mark.held = json::string(ours, "held");
+    mark.rounds = static_cast<std::uint32_t>(json::integer(ours, "rounds").value_or(0));
+    mark.restart = json::boolean(ours, "restart", false);
     return mark;
 }
 
@@ -53,6 +55,8 @@ std::string write_guard_mark(std::string_view admin_comment, const Mark& mark) {
     put(ours.get(), "now", mark.now);
     put(ours.get(), "now_prefer", mark.now_prefer);
     put(ours.get(), "held", mark.held);
+    if (mark.rounds > 0) json_object_set_new(ours.get(), "rounds", json_integer(mark.rounds));
+    if (mark.restart) json_object_set_new(ours.get(), "restart", json_true());
     json::set(object.get(), key_ours, std::move(ours));
     return json::dump(object.get());
 }

@@ -61,20 +61,26 @@ bool same_bound(const std::string& a, const std::string& b) {
            revisions_in(a) == revisions_in(b);
 }
 
-JobChange give_back(const Known& k) {
+JobChange change_of(const Known& k) {
     JobChange change;
     change.id = k.id;
+    change.seen = {k.job->features, k.job->prefer, k.job->admin_comment};
+    return change;
+}
+
+JobChange give_back(const Known& k) {
+    JobChange change = change_of(k);
     if (k.job->features != k.mark->features) change.features = k.mark->features;
     if (k.job->prefer != k.mark->prefer) change.prefer = k.mark->prefer;
     change.admin_comment = remove_guard_mark(k.job->admin_comment);
-    change.release = !k.mark->held.empty() && k.job->held();
+    change.release = (!k.mark->held.empty() && k.job->held()) || k.mark->restart;
+    change.start_now = k.mark->restart;
     change.why = "can no longer span: given back as it was submitted";
     return change;
 }
 
 JobChange leave_alone(const Known& k) {
-    JobChange change;
-    change.id = k.id;
+    JobChange change = change_of(k);
     Mark own;
     own.own = true;
     change.admin_comment = write_guard_mark(k.job->admin_comment, own);
@@ -84,8 +90,7 @@ JobChange leave_alone(const Known& k) {
 
 JobChange bind_change(const Known& k, const Verdict& verdict) {
     const Job& job = *k.job;
-    JobChange change;
-    change.id = k.id;
+    JobChange change = change_of(k);
     Mark mark;
     mark.features = k.mark ? k.mark->features : job.features;
     mark.prefer = k.mark ? k.mark->prefer : job.prefer;
@@ -95,7 +100,9 @@ JobChange bind_change(const Known& k, const Verdict& verdict) {
     if (same_bound(mark.now_prefer, job.prefer)) mark.now_prefer = job.prefer;
     if (mark.now != job.features) change.features = mark.now;
     if (mark.now_prefer != job.prefer) change.prefer = mark.now_prefer;
-    change.release = k.mark && !k.mark->held.empty() && job.held();
+    change.start_now = k.mark && k.mark->restart;
+    change.release = change.start_now || (k.mark && !k.mark->held.empty() && job.held());
+    mark.rounds = k.mark ? k.mark->rounds : 0;
     if (auto comment = write_guard_mark(job.admin_comment, mark); comment != job.admin_comment)
         change.admin_comment = std::move(comment);
     change.why = "bound: " + mark.now;
@@ -103,8 +110,7 @@ JobChange bind_change(const Known& k, const Verdict& verdict) {
 }
 
 JobChange hold_change(const Known& k, const Verdict& verdict) {
-    JobChange change;
-    change.id = k.id;
+    JobChange change = change_of(k);
     // Held by its user or an administrator: it cannot start, and the hold is not ours to undo.
     if (verdict.cause == Cause::cold || k.job->held()) return change;
     Mark mark = k.mark.value_or(Mark{});
@@ -115,6 +121,7 @@ JobChange hold_change(const Known& k, const Verdict& verdict) {
     mark.now = k.job->features;
     mark.now_prefer = k.job->prefer;
     mark.held = held_word(verdict.cause);
+    mark.restart = false;
     change.hold = true;
     change.admin_comment = write_guard_mark(k.job->admin_comment, mark);
     change.why = "held: it could span revisions and cannot be bound";
@@ -137,13 +144,36 @@ JobChange change_for(const Known& k, const Verdict& verdict) {
     return k.mark ? give_back(k) : JobChange{};
 }
 
+// Its allocation spanned again and again although it was bound: somebody must look at it.
+JobChange hold_for_good(const Known& k) {
+    JobChange change = change_of(k);
+    if (k.job->held()) return change;
+    Mark mark = *k.mark;
+    mark.held = "gate";
+    mark.restart = false;
+    change.hold = true;
+    change.admin_comment = write_guard_mark(k.job->admin_comment, mark);
+    change.why = fmt::format(
+        "held: its allocation spanned revisions {} times, see cohort-gate's "
+        "lines in syslog; scontrol release {} lets it try again",
+        mark.rounds, k.id);
+    return change;
+}
+
 class Sweep {
   public:
     Sweep(const GuardView& view, const ExpandHosts& expand, const Owners& owners)
         : view_(view), expand_(expand), owners_(owners) {}
 
     void one(const Known& k) {
-        if (auto verdict = judged(k, {})) add(change_for(k, *verdict));
+        if (k.mark && k.mark->restart && k.mark->rounds >= most_gate_rounds) {
+            add(hold_for_good(k));
+            return;
+        }
+        auto verdict = judged(k, {});
+        if (!verdict) return;
+        const bool for_good = k.mark && k.mark->held == "gate" && k.job->held();
+        if (!for_good || verdict->outcome == Outcome::pass) add(change_for(k, *verdict));
     }
 
     // All components or none: half a bound does not keep a het job together.
@@ -217,6 +247,14 @@ std::string held_word(Cause cause) {
         default:
             return "span";
     }
+}
+
+bool still_as_seen(const Job& job, const JobChange& change) {
+    const bool same_record =
+        job.id_text == change.id ||
+        (job.het_id != 0 && fmt::format("{}+{}", job.het_id, job.id - job.het_id) == change.id);
+    return same_record && job.pending &&
+           JobChange::Seen{job.features, job.prefer, job.admin_comment} == change.seen;
 }
 
 std::optional<Mark> current_mark(const Job& job) {

@@ -25,12 +25,26 @@ namespace cohort::guard {
 // One update of one job record; what is not set stays as it is.
 struct JobChange {
     std::string id;  // "12", "12_[3-5]", "12+0"
+    // What it was planned from. A job that looks different by now is planned anew.
+    struct Seen {
+        std::string features, prefer, admin_comment;
+        bool operator==(const Seen&) const = default;
+    } seen;
     std::optional<std::string> features, prefer, admin_comment;
     bool hold = false, release = false;
-    std::string why;  // for the log
+    bool start_now = false;  // without the wait that Slurm gives a requeued job
+    std::string why;         // for the log
 
-    bool empty() const { return !features && !prefer && !admin_comment && !hold && !release; }
+    bool empty() const {
+        return !features && !prefer && !admin_comment && !hold && !release && !start_now;
+    }
 };
+
+// So often may cohort-gate send a job back; then it is held.
+inline constexpr std::uint32_t most_gate_rounds = 3;
+
+// JOB is the record that CHANGE is for, and it still waits as it did when the change was planned.
+bool still_as_seen(const Job& job, const JobChange& change);
 
 // Who counts as an administrator among the owners of jobs.
 struct Owners {

@@ -94,6 +94,9 @@ inline int kill_job(std::uint32_t id) {
 inline int requeue_job(std::uint32_t id) {
     return slurm_requeue(step_id(id), 0);
 }
+inline int notify_job(std::uint32_t id, char* text) {
+    return slurm_notify_job(step_id(id), text);
+}
 #else
 inline int load_job(job_info_msg_t** out, std::uint32_t id) {
     return slurm_load_job(out, id, SHOW_DETAIL);
@@ -103,6 +106,9 @@ inline int kill_job(std::uint32_t id) {
 }
 inline int requeue_job(std::uint32_t id) {
     return slurm_requeue(id, 0);
+}
+inline int notify_job(std::uint32_t id, char* text) {
+    return slurm_notify_job(id, text);
 }
 #if COHORT_SLURM_AT_LEAST(25, 11)
 inline std::uint32_t job_id(const slurm_job_info_t& job) {

@@ -2,6 +2,7 @@
 #include "common/slurm/job_writer.hpp"
 
 #include <cerrno>
+#include <ctime>
 
 #include <fmt/core.h>
 
@@ -34,6 +35,7 @@ class JobUpdate {
         put(message_.features, fields_.features);
         put(message_.prefer, fields_.prefer);
         put(message_.admin_comment, fields_.admin_comment);
+        if (fields_.start_now) message_.begin_time = std::time(nullptr);
         if (fields_.hold) message_.priority = 0;
         if (fields_.release) message_.priority = INFINITE;
         return *this;
@@ -81,6 +83,13 @@ Status set_admin_comment(const std::string& job, const std::string& comment) {
 
 Status change_job(const std::string& job, const JobFields& fields) {
     return JobUpdate(job).fields(fields).send();
+}
+
+Status notify_job(std::uint32_t job_id, const std::string& text) {
+    std::string copy = text;
+    if (compat::notify_job(job_id, copy.data()) == SLURM_SUCCESS) return {};
+    return fail(Errc::failed, fmt::format("slurmctld did not pass a message to job {}: {}", job_id,
+                                          slurm_strerror(errno)));
 }
 
 Status cancel_job(std::uint32_t job_id) {

@@ -18,6 +18,8 @@ Status hold_job(const std::string& job);
 // Releases with a given priority, or (0) with the one that Slurm computes.
 Status release_job(const std::string& job, std::uint32_t priority);
 Status set_admin_comment(const std::string& job, const std::string& comment);
+// To the terminal of an srun or salloc.
+Status notify_job(std::uint32_t job_id, const std::string& text);
 Status cancel_job(std::uint32_t job_id);
 
 // Several fields in one update; what is not set stays as it is. A release computes the priority
@@ -25,6 +27,7 @@ Status cancel_job(std::uint32_t job_id);
 struct JobFields {
     std::optional<std::string> features, prefer, admin_comment;
     bool hold = false, release = false;
+    bool start_now = false;  // takes off the wait of a job that was requeued
 };
 Status change_job(const std::string& job, const JobFields& fields);
 

@@ -128,6 +128,8 @@ Job convert(const slurm_job_info_t& raw) {
     job.job_wide_gres = raw.tres_per_job || raw.tres_per_socket || raw.tres_per_task;
     job.priority = raw.priority;
     job.reboot = raw.reboot != 0;
+    job.batch = raw.batch_flag != 0;
+    job.requeue = raw.requeue != 0;
     const auto base = raw.job_state & JOB_STATE_BASE;
     job.pending = base == JOB_PENDING;
     job.running = base == JOB_RUNNING || base == JOB_SUSPENDED;
@@ -244,14 +246,19 @@ Result<std::vector<Job>> load_jobs_of(std::uint32_t user_id) {
     return convert(*JobMessage(raw));
 }
 
-Result<Job> load_job(std::uint32_t job_id) {
+Result<std::vector<Job>> load_records_of(std::uint32_t job_id) {
     job_info_msg_t* raw = nullptr;
     if (compat::load_job(&raw, job_id) != SLURM_SUCCESS)
         return rpc_failure(fmt::format("job {}", job_id), errno);
-    const JobMessage message(raw);
-    if (message->record_count == 0)
+    return convert(*JobMessage(raw));
+}
+
+Result<Job> load_job(std::uint32_t job_id) {
+    auto records = load_records_of(job_id);
+    if (!records) return tl::unexpected(records.error());
+    if (records->empty())
         return fail(Errc::not_found, fmt::format("Slurm knows no job {}", job_id));
-    return convert(message->job_array[0]);
+    return std::move(records->front());
 }
 
 Result<ControllerConfig> load_controller_config() {
@@ -302,8 +309,8 @@ Result<std::vector<Qos>> load_qos() {
 }
 
 Result<Accounting> load_accounting() {
-    auto message = ask_accounting(ASSOC_MGR_INFO_FLAG_ASSOC | ASSOC_MGR_INFO_FLAG_USERS,
-                                  "the associations");
+    auto message =
+        ask_accounting(ASSOC_MGR_INFO_FLAG_ASSOC | ASSOC_MGR_INFO_FLAG_USERS, "the associations");
     if (!message) return tl::unexpected(message.error());
     Accounting all;
     for_each<slurmdb_assoc_rec_t>((*message)->assoc_list, [&all](const slurmdb_assoc_rec_t& one) {

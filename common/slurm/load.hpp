@@ -23,6 +23,8 @@ Result<std::vector<Job>> load_jobs();
 // Only the jobs of one user.
 Result<std::vector<Job>> load_jobs_of(std::uint32_t user_id);
 Result<Job> load_job(std::uint32_t job_id);
+// All records of a job: the tasks of an array, the components of a het job.
+Result<std::vector<Job>> load_records_of(std::uint32_t job_id);
 Result<ControllerConfig> load_controller_config();
 // Empty on a cluster without accounting.
 Result<std::vector<Qos>> load_qos();

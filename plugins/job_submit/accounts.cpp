@@ -27,9 +27,9 @@ std::string denied_by(const AccountBook* book, const std::vector<std::string>& d
 std::string list(const std::vector<std::string>& names) {
     std::vector<std::string> some(names.begin(),
                                   names.begin() + std::min(names.size(), most_listed));
-    return text::join(some, ", ") +
-           (names.size() > most_listed ? fmt::format(" and {} more", names.size() - most_listed)
-                                       : "");
+    return text::join(some, ", ") + (names.size() > most_listed
+                                         ? fmt::format(" and {} more", names.size() - most_listed)
+                                         : "");
 }
 
 AccountAnswer refuse(const AccountBook* book, const std::vector<std::string>& denied,
@@ -46,9 +46,9 @@ AccountAnswer refuse(const AccountBook* book, const std::vector<std::string>& de
         std::ranges::copy_if(user->accounts, std::back_inserter(others), [&](const auto& name) {
             return denied_by(book, denied, name).empty();
         });
-    answer.message +=
-        others.empty() ? "\nAsk the cluster's administrators when it will be opened again."
-                       : fmt::format("\nYour other accounts (-A NAME): {}.", list(others));
+    answer.message += others.empty()
+                          ? "\nAsk the cluster's administrators when it will be opened again."
+                          : fmt::format("\nYour other accounts (-A NAME): {}.", list(others));
     return answer;
 }
 

@@ -28,9 +28,12 @@ class SlurmSource final : public ClusterSource {
                           const std::string& features) override {
         return slurm::write_features(nodes, features);
     }
+    Result<std::vector<Job>> records_of(std::uint32_t job_id) override {
+        return slurm::load_records_of(job_id);
+    }
     Status change_job(const guard::JobChange& change) override {
         return slurm::change_job(change.id, {change.features, change.prefer, change.admin_comment,
-                                             change.hold, change.release});
+                                             change.hold, change.release, change.start_now});
     }
     Result<std::vector<std::string>> expand(std::string_view list) override {
         return slurm::expand_hosts(list);

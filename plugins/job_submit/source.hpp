@@ -39,6 +39,8 @@ class ClusterSource {
     virtual Result<Node> node(const std::string& name);
     virtual Status write_features(const std::vector<std::string>& nodes,
                                   const std::string& features);
+    // All records of a job: the tasks of an array, the components of a het job.
+    virtual Result<std::vector<Job>> records_of(std::uint32_t job_id);
     virtual Status change_job(const guard::JobChange& change);
     // A host list expression; here "n1,n2" only.
     virtual Result<std::vector<std::string>> expand(std::string_view list);

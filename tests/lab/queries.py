@@ -67,6 +67,11 @@ class Queries:
                 + services.tail([*consoles, "slurmctld.out", "slurmctld.log"])
             ) from error
 
+    def wait_joined(self, seconds: float = 30) -> None:
+        """Idle comes a moment before the node's join has said its last word about its label."""
+        wait_until(lambda: all("join --after: done" in self.log(f"{n}.console") for n in self.nodes),
+                   seconds, "all nodes have joined", 0.1)  # fmt: skip
+
     def wait_job(self, job_id: str, *states: str, seconds: float = 60) -> str:
         """Waits for one of STATES (default: COMPLETED); returns the state reached."""
         wanted = states or ("COMPLETED",)

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \
+	tests/system/test_guard_gate.py \
 	tests/system/test_guard_rolling.py \
 	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \

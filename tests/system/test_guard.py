@@ -45,6 +45,7 @@ def seen(lab) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def cluster(module_lab):
     lab = module_lab(nodes=4, cohort_conf={"Refresh": "200ms", "StaleAfter": "10s"})
+    lab.wait_joined()
     site_features(lab)
     return lab
 

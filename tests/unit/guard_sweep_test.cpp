@@ -194,6 +194,25 @@ void what_is_not_ours_stays() {
                  "touched");
 }
 
+// A plan is carried out over seconds; a job that somebody touched meanwhile waits for the next one.
+void a_plan_that_is_overtaken() {
+    std::vector<Job> jobs = {pending(1, 2, "gpu")};
+    const auto changes = plan(mixed(), jobs);
+    unit::expect(changes.size() == 1 && still_as_seen(jobs[0], changes[0]), "as planned");
+    Job other = jobs[0];
+    other.pending = false, other.running = true;
+    unit::expect(!still_as_seen(other, changes[0]), "it started");
+    other = jobs[0];
+    other.features = "gpu&x";
+    unit::expect(!still_as_seen(other, changes[0]), "its user changed it");
+    other = jobs[0];
+    Mark mark;
+    mark.rounds = 1;
+    other.admin_comment = write_guard_mark("", mark);
+    unit::expect(!still_as_seen(other, changes[0]), "cohort-gate sent it back");
+    unit::expect(!still_as_seen(pending(2, 2, "gpu"), changes[0]), "another job");
+}
+
 void the_queue_of_a_cohort_that_begins_to_roll() {
     World world("n1:a n2:a n3:a~", "main=n1,n2,n3");
     world.cohort("main", "n1,n2,n3");
@@ -352,6 +371,7 @@ int main() {
             {"running, rebuild, reboot, root's, operators' and self-pinned jobs stay", what_is_not_ours_stays},
             {"20 pending jobs when a cohort begins to roll",
              the_queue_of_a_cohort_that_begins_to_roll},
+            {"a job that changed since the plan", a_plan_that_is_overtaken},
             {"detach: every trace is taken off", every_trace_is_taken_off},
             {"modify: features are bound as at submission", features_are_bound_as_at_submission},
             {"modify: nodes, list, prefer and partition are judged with the rest of the job",

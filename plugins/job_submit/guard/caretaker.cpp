@@ -161,9 +161,21 @@ void GuardCaretaker::expect_held_job() {
     jobs_due_ = std::max(jobs_due_, now_() + milliseconds(500));
 }
 
+bool GuardCaretaker::still_there(const guard::JobChange& change) {
+    const auto id = text::to_number(change.id.substr(0, change.id.find_first_of("_+")));
+    if (!id) return false;
+    const auto records = source_.records_of(static_cast<std::uint32_t>(*id));
+    if (!records) return false;
+    return std::ranges::any_of(*records,
+                               [&](const Job& job) { return guard::still_as_seen(job, change); });
+}
+
 void GuardCaretaker::send(std::size_t most) {
     for (; sent_ < changes_.size() && most > 0; ++sent_, --most) {
         const auto& change = changes_[sent_];
+        // The plan is seconds old: the job may have started, been sent back by cohort-gate, or been
+        // changed by its user since. The next plan knows.
+        if (!still_there(change)) continue;
         const auto done = source_.change_job(change);
         if (done) {
             log::info("job {}: {}", change.id, change.why);

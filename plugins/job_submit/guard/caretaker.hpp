@@ -61,6 +61,7 @@ class GuardCaretaker {
   private:
     bool repair_features(const Snapshot& snapshot);
     void read_jobs();
+    bool still_there(const guard::JobChange& change);
     void send(std::size_t most);
     void found_all_bound(Clock::time_point began);
     void complain(std::string_view what, const Status& done);
