@@ -38,7 +38,8 @@ libcohort_la_SOURCES = \
 	common/snapshot_file.cpp \
 	common/snapshot_file.hpp \
 	common/text.cpp \
-	common/text.hpp
+	common/text.hpp \
+	common/yaml_null.hpp
 libcohort_la_LIBADD = \
 	$(JANSSON_LIBS) \
 	$(CRYPTO_LIBS) \

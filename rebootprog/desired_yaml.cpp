@@ -9,11 +9,13 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "common/yaml_null.hpp"
+
 namespace cohort {
 namespace {
 
 bool is_null_word(const std::string& tag, const std::string& value) {
-    return tag == "?" && YAML::IsNullString(value);
+    return tag == "?" && is_yaml_null(value);
 }
 
 // Follows the depth; at depth 1 keys and values of the top mapping alternate.

@@ -9,6 +9,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "common/text.hpp"
+#include "common/yaml_null.hpp"
 
 namespace cohort::openstack {
 namespace {
@@ -35,7 +36,7 @@ class Reader {
                 tree.kind = YamlTree::Kind::scalar;
                 tree.scalar = node.Scalar();
                 // A plain "null" or "~" is nothing, a quoted one is a word.
-                if (tag == "?" && YAML::IsNullString(tree.scalar)) tree.kind = YamlTree::Kind::null;
+                if (tag == "?" && is_yaml_null(tree.scalar)) tree.kind = YamlTree::Kind::null;
                 break;
             case YAML::NodeType::Sequence:
                 tree.kind = YamlTree::Kind::list;

@@ -29,5 +29,7 @@ EXTRA_DIST += \
 	tests/system/test_spank_gates.py \
 	tests/system/test_spank_injection.py \
 	tests/system/test_spank_rebuild.py \
+	tests/system/test_spank_sample.py \
 	tests/system/test_spank_table.py \
-	tests/system/test_spank_tasks.py
+	tests/system/test_spank_tasks.py \
+	tests/system/test_task_prolog.py

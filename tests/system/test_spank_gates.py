@@ -6,6 +6,8 @@ n1 and n3 are good; n2 gets the damage of the row.
 from __future__ import annotations
 
 import json
+import re
+import time
 
 import pytest
 
@@ -203,20 +205,43 @@ def test_profile_off_compares_the_stamp(lab):
         prepare(lab, sealed.files())
 
 
-def test_no_socket_no_program_and_one_read_of_the_profile_per_step(lab):
-    trace = "strace -f -o /run/trace -e trace=openat,socket,connect,execve -p $(cat /run/slurm/slurmd.pid)"
-    on(lab, BAD, f"{trace} >/dev/null 2>&1 & echo $! >/run/strace.pid; sleep 1")
+TRACE = "strace -f -s 200 -o /run/trace -e trace=openat,socket,connect,execve -p $(cat /run/slurm/slurmd.pid)"
+
+
+def traced(lab, line: str) -> list[str]:
+    """System calls of slurmd and all that comes of it while a step of four tasks runs."""
+    plugstack(line)
+    on(lab, BAD, f"{TRACE} >/dev/null 2>&1 & echo $! >/run/strace.pid; sleep 1")
     try:
         lab.run("srun", "-w", BAD, "-n4", "true", user="alice", timeout=90)
+        time.sleep(1)
     finally:
         on(lab, BAD, "kill $(cat /run/strace.pid); sleep 1")
-    lines = on(lab, BAD, "cat /run/trace").splitlines()
-    loader = [line.split()[0] for line in lines if "spank_cohort.so" in line and "openat" in line]
-    assert len(loader) >= 2, "the prolog's process and the step's loaded the plugin"
-    assert sum('"vars"' in line for line in lines) == len(set(loader)), "one read each, not one per task"
-    for process in set(loader):
+    return on(lab, BAD, "cat /run/trace").splitlines()
+
+
+def calls(lines: list[str]) -> set[str]:
+    """What sockets, connections and programs there were, without numbers."""
+    found = set()
+    for line in lines:
+        call = line.split(None, 1)[1]
+        if call.startswith(("socket(", "connect(", "execve(")):
+            found.add(re.sub(r"0x[0-9a-f]+|\d+", "N", call.split(" = ")[0]))
+    return found
+
+
+def test_no_socket_no_program_and_one_read_of_the_profile_per_step(lab):
+    without = traced(lab, "# nothing")
+    lines = traced(lab, "required spank_cohort.so")
+    readers = [line.split()[0] for line in lines if '"vars"' in line]
+    assert len(readers) == len(set(readers)) == 2, "one by the prolog's process and one by the step's, none per task"
+    for process in readers:
         inside = [line for line in lines if line.split()[0] == process]
         begin = next(i for i, line in enumerate(inside) if "flox-task-profile" in line)
         end = max(i for i, line in enumerate(inside) if '"vars"' in line)
-        calls = [line for line in inside[begin:end] if "openat" not in line]
-        assert not calls, f"between the first and the last file of a profile: {calls}"
+        between = [line for line in inside[begin:end] if "openat" not in line]
+        assert not between, f"between the first and the last file of a profile: {between}"
+    # Slurm runs its own slurmstepd for the prolog's hook; nothing else is new.
+    new = {call for call in calls(lines) - calls(without) if "slurmstepd\", \"spank\", \"prolog\"" not in call}
+    assert not new, new
+    assert calls(lines), "the trace has seen Slurm's own"
