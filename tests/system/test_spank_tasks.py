@@ -206,19 +206,19 @@ def test_a_line_on_one_side_only(lab):
         plugstack("# nothing at submission")
         on(lab, "n1", f"echo 'required spank_cohort.so' >/run/plugstack.conf; {own}")
         assert "TOOL_HOME" in environment(one(lab, "-w", "n1", "/usr/bin/env")), "the node's alone is enough"
-        on(lab, "n1", "umount /etc/slurm/plugstack.conf")
+        on(lab, "n1", "umount -l /etc/slurm/plugstack.conf")
         plugstack()
         on(lab, "n1", f"echo '# nothing on the node' >/run/plugstack.conf; {own}")
         assert "TOOL_HOME" not in environment(one(lab, "-w", "n1", "/usr/bin/env"))
         told = lab.machines["n1"].run(["cohort-node", "profile", "check"], check=False)
         assert told.returncode == 0 and "no line for spank_cohort.so" in told.stderr, told
-        on(lab, "n1", "umount /etc/slurm/plugstack.conf")
+        on(lab, "n1", "umount -l /etc/slurm/plugstack.conf")
         # The line is there, the plugin is not (one image of many): nothing runs unguarded.
         on(lab, "n1", "p=$(find /usr/lib -name spank_cohort.so); mv $p /run/kept.so; echo $p >/run/kept.at")
         done = lab.run("srun", "-w", "n1", "touch", "ran.missing", user="alice", check=False, timeout=60)
         assert done.returncode != 0 and not (LAB / "shared/home/alice/ran.missing").exists(), done
     finally:
-        on(lab, "n1", "umount /etc/slurm/plugstack.conf 2>/dev/null; [ ! -e /run/kept.so ] || mv /run/kept.so $(cat /run/kept.at)")
+        on(lab, "n1", "umount -l /etc/slurm/plugstack.conf 2>/dev/null; [ ! -e /run/kept.so ] || mv /run/kept.so $(cat /run/kept.at)")
         plugstack()
         if "DRAIN" in lab.node("n1")["State"]:
             lab.run("scontrol", "update", "nodename=n1", "state=resume")
