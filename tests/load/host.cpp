@@ -113,6 +113,7 @@ __attribute__((visibility("default"))) void* part_list = &part_list;
 }
 
 NO_CONTROLLER(slurm_load_ctl_conf)
+NO_CONTROLLER(slurm_notify_job)
 NO_CONTROLLER(slurm_load_node)
 NO_CONTROLLER(slurm_load_node_single)
 NO_CONTROLLER(slurm_load_partitions)
