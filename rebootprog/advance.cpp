@@ -92,8 +92,7 @@ class Repairs {
             case Kind::write_result:
                 return write_result(act);
             case Kind::take_out_again:
-                tell(act.node, "is taken out of service again: " + act.reason);
-                return slurm::take_out(act.node, act.reason);
+                return take_out_again(act);
             case Kind::clear_reason:
                 tell(act.node, "was resumed by an administrator: our note is removed");
                 return slurm::edit_record(act.node,
@@ -127,6 +126,20 @@ class Repairs {
             tell(act.node,
                  fmt::format("an attempt that was left behind ended: {}", name_of(outcome)));
         return {};
+    }
+
+    // A node that booted meanwhile may have proved itself since the look.
+    Status take_out_again(const AdvanceAct& act) {
+        const auto node = slurm::load_node(act.node);
+        if (!node) return tl::unexpected(node.error());
+        if (!node->state.fail) return {};
+        const auto& want = node->record.want;
+        const bool proved = !node->record.revision.empty() && want && want->succeeded();
+        const bool up = node->state.base != NodeState::Base::down;
+        // Up and proved: cohort-node join is about to resume it, and would meet us.
+        if (!node->reason.empty() && (!up || proved)) return {};
+        tell(act.node, "is taken out of service again: " + act.reason);
+        return slurm::take_out(act.node, act.reason);
     }
 
     Status write_result(const AdvanceAct& act) {

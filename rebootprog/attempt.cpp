@@ -114,10 +114,17 @@ class Runner {
         attempt_.server = server->id;
         attempt_.image_from = server->image;
         attempt_.image_to = image->id;
-        const DecisionPolicy policy{c_.settings.allow_volume_rebuild, c_.settings.unlock};
+        const DecisionPolicy policy{c_.settings.allow_volume_rebuild, c_.settings.unlock,
+                                    unproved()};
         Decision decision = decide(*server, image->id, policy);
         log::info("{}: {}: {}", attempt_.node, name_of(decision.act), decision.why);
         return Plan{std::move(*server), std::move(*image), std::move(decision)};
+    }
+
+    // Out of service with its label withdrawn: what the cloud shows was not enough before.
+    bool unproved() {
+        const auto node = c_.desk.node(attempt_.node);
+        return node && node->state.fail && node->has_our_reason() && node->record.withdrawn();
     }
 
     bool wait_before_retry() {

@@ -45,6 +45,8 @@ Decision decide(const ServerState& server, const std::string& desired_image,
     if (server.status == "ERROR")
         return {Act::rebuild,
                 matches ? "image matches but the server is in ERROR" : "image differs"};
+    if (matches && policy.unproved && (server.status == "ACTIVE" || server.status == "SHUTOFF"))
+        return {Act::rebuild, "image matches but the node never proved that it runs it"};
     if (server.status == "ACTIVE")
         return matches ? Decision{Act::soft_reboot, "already on the desired image"}
                        : Decision{Act::rebuild, "image differs"};

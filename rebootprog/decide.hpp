@@ -29,6 +29,7 @@ struct ServerState {
 struct DecisionPolicy {
     bool allow_volume_rebuild = false;
     bool unlock = false;
+    bool unproved = false;  // the node is out of service: what it really runs is not known
 };
 
 struct Decision {

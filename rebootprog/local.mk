@@ -61,6 +61,8 @@ librebuild_la_SOURCES = \
 	rebootprog/rollout_row.hpp \
 	rebootprog/rollout_verbs.cpp \
 	rebootprog/rollout_verbs.hpp \
+	rebootprog/scontrol.cpp \
+	rebootprog/scontrol.hpp \
 	rebootprog/settings_verbs.cpp \
 	rebootprog/settings_verbs.hpp \
 	rebootprog/sqlite.hpp \

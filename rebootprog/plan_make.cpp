@@ -123,8 +123,9 @@ Status fill_image(const Wanted& wanted, Sources& from, NodePlan& plan) {
 
 void judge_server(const ServerState& server, const Sources& from, NodePlan& plan) {
     const auto& settings = from.site.settings();
-    const auto decision =
-        decide(server, plan.image, {settings.allow_volume_rebuild, settings.unlock});
+    const auto decision = decide(server, plan.image,
+                                 {settings.allow_volume_rebuild, settings.unlock,
+                                  plan.direct && plan.node.record.withdrawn()});
     plan.why = decision.why;
     switch (decision.act) {
         case Decision::Act::rebuild:
@@ -132,8 +133,7 @@ void judge_server(const ServerState& server, const Sources& from, NodePlan& plan
             break;
         case Decision::Act::soft_reboot:
             // A healthy node on its image needs nothing.
-            plan.verdict = plan.direct ? Verdict::rebuild : Verdict::skip;
-            if (plan.direct) plan.why = "image matches but the node never proved that it runs it";
+            plan.verdict = Verdict::skip;
             break;
         case Decision::Act::hard_reboot:
             plan.verdict = Verdict::reboot;

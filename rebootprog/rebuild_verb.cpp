@@ -11,6 +11,7 @@
 
 #include "common/log.hpp"
 #include "common/slurm/hostlist.hpp"
+#include "common/slurm/load.hpp"
 #include "common/slurm/submit.hpp"
 #include "common/text.hpp"
 #include "rebootprog/advance.hpp"
@@ -46,6 +47,7 @@ Result<Rollout> rollout_from(const RebuildOptions& options, const Settings& sett
     rollout.canary = options.canary;
     rollout.order = options.order;
     rollout.window = options.window;
+    rollout.via = options.via;
     rollout.failure_budget =
         options.failure_budget < 0 ? settings.failure_budget : options.failure_budget;
     rollout.max_unavailable = options.max_unavailable.empty() ? text_of(settings.max_unavailable)
@@ -108,6 +110,13 @@ std::vector<RolloutNode> rows_from(const PlanData& data, const RebuildOptions& o
     return rows;
 }
 
+// A test fails on a node that does not answer a ping or is about to come back; a job waits for it.
+bool is_passing(const std::string& name) {
+    const auto node = slurm::load_node(name);
+    return node && !node->state.drain && !node->state.fail &&
+           (node->state.not_responding || node->state.rebooting() || node->state.power_saving);
+}
+
 // Asks slurmctld whether it would take each job (--test-only); what it would not becomes blocked.
 Status test_jobs(const Site& site, PlanData& data) {
     const auto until = std::chrono::steady_clock::now() + test_patience;
@@ -122,7 +131,7 @@ Status test_jobs(const Site& site, PlanData& data) {
             std::this_thread::sleep_for(std::chrono::milliseconds(500));
             tested = slurm::test_rebuild(*job);
         }
-        if (tested) continue;
+        if (tested || is_passing(plan.node.name)) continue;
         if (tested.error().code == Errc::unreachable) return tested;
         plan.verdict = Verdict::blocked;
         plan.why = tested.error().message;
@@ -201,6 +210,10 @@ int rebuild(const Site& site, const RebuildOptions& options, const std::string& 
     if (options.allow_quarantined && !options.dry_run)
         if (auto lifted = lift_quarantine(*journal, "", who); !lifted)
             return report(lifted.error());
+    // What is under way may have ended since the last step.
+    if (!options.dry_run)
+        if (const int code = take_step(site, *journal, who, false); code == exit_code::unreachable)
+            return code;
     auto data = make_plan(site, *journal, options.choice);
     if (!data) return report(data.error());
     std::vector<std::string> scope;
@@ -216,7 +229,8 @@ int rebuild(const Site& site, const RebuildOptions& options, const std::string& 
     }
     if (std::ranges::none_of(data->nodes, changes))
         return nothing_to_do(site, *journal, *data, who);
-    if (auto tested = test_jobs(site, *data); !tested) return report(tested.error());
+    if (options.via == "job")
+        if (auto tested = test_jobs(site, *data); !tested) return report(tested.error());
     print_plan(*data, *rollout);
     print_blocked(*data);
     if (options.dry_run) return exit_code::ok;

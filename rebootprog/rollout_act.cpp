@@ -16,6 +16,7 @@
 #include "common/text.hpp"
 #include "rebootprog/plan_make.hpp"
 #include "rebootprog/rollout_row.hpp"
+#include "rebootprog/scontrol.hpp"
 
 extern char** environ;
 
@@ -120,6 +121,14 @@ Status RolloutHand::perform(RolloutAct& act) {
             return take_back(act);
         case Kind::cancel:
             return cancel(act);
+        case Kind::reboot:
+            return reboot(act);
+        case Kind::cancel_reboot:
+            return take_reboot_back(act);
+        case Kind::give_back:
+            tell(act.rollout.id, row.node, "is given back: it has proved what it runs");
+            look_again = true;
+            return slurm::give_back(row.node);
     }
     return {};
 }
@@ -177,6 +186,25 @@ Status RolloutHand::cancel(RolloutAct& act) {
     tell(act.rollout.id, act.row.node,
          fmt::format("job {} is cancelled: the rollout was aborted", act.job->job.id));
     return {};
+}
+
+// The row first: a reboot that nobody waits for would be taken for an administrator's.
+Status RolloutHand::reboot(RolloutAct& act) {
+    auto& row = act.row;
+    row.step = Step::released;
+    row.submitted = row.released = now();
+    ++row.tries;
+    if (auto saved = rollouts_.save(row); !saved) return saved;
+    tell(act.rollout.id, row.node, "is drained, to be rebuilt when it is idle");
+    const std::string reason = std::string(reason_prefix) + reboot_reason(act.rollout.id);
+    return reboot_when_idle(row.node, reason);
+}
+
+Status RolloutHand::take_reboot_back(RolloutAct& act) {
+    if (auto done = cancel_reboot(act.row.node); !done) return done;
+    look_again = true;
+    tell(act.rollout.id, act.row.node, "is drained no more: its reboot is taken back");
+    return rollouts_.save(act.row);
 }
 
 Result<std::vector<RolloutView>> load_views(const Site& site, const Journal& journal) {

@@ -34,6 +34,8 @@ class RolloutHand {
     Status rebuild(RolloutAct& act);
     Status take_back(RolloutAct& act);
     Status cancel(RolloutAct& act);
+    Status reboot(RolloutAct& act);
+    Status take_reboot_back(RolloutAct& act);
     void tell(std::int64_t rollout, const std::string& node, const std::string& text);
 
     const Site& site_;

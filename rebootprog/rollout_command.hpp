@@ -77,6 +77,9 @@ class RolloutVerbs {
             ->check(CLI::IsMember({"free", "name", "given"}));
         verb->add_option("--window", options_.window,
                          "begin nodes only in HH:MM-HH:MM, local time");
+        verb->add_option("--via", options_.via,
+                         "job: a rebuild job for each node; reboot: drain, and scontrol reboot")
+            ->check(CLI::IsMember({"job", "reboot"}));
         verb->add_option("--reason", options_.reason, "why, for the journal");
         verb->add_flag("--allow-quarantined", options_.allow_quarantined,
                        "take images out of quarantine first");

@@ -61,12 +61,15 @@ class Decider {
 
     void look_at(RolloutNode& row) {
         const Sighting sight = index_.sighting(rollout_.id, row);
-        auto change = update_row(row, sight, {seen_.now, view_.verify_wait});
+        auto change = update_row(row, sight, {seen_.now, view_.verify_wait, via_reboot()});
         if (!change.changed) return;
         row = change.row;
         add(Kind::note_row, row, change.text);
         if (!change.take_out.empty()) add(Kind::take_out, row, change.take_out);
+        if (change.give_back) add(Kind::give_back, row);
     }
+
+    bool via_reboot() const { return rollout_.via == "reboot"; }
 
     std::int64_t count(Step step) const {
         return std::ranges::count(rows_, step, &RolloutNode::step);
@@ -129,7 +132,7 @@ class Decider {
             if (row.direct && !(node->state.fail && node->has_our_reason())) row.direct = false;
             if (!row.direct && node->state.fail && node->has_our_reason()) row.direct = true;
             if (!row.direct) {
-                if (!index_.other_job(rollout_.id, row)) add(Kind::submit, row);
+                if (!via_reboot() && !index_.other_job(rollout_.id, row)) add(Kind::submit, row);
             } else if (may_begin(row) && !seen_.breaker_open &&
                        pace_.starting < seen_.max_concurrent) {
                 ++pace_.starting;
@@ -164,15 +167,21 @@ class Decider {
         return std::min<std::size_t>(most.of(total), total - kept);
     }
 
+    // It could be begun: its job is held by us (an administrator's own hold is his), or, without
+    // jobs, nothing was asked for yet; on a node that is out nothing can start.
+    bool may_get_slot(const RolloutNode& row) const {
+        const Node* node = index_.node(row.node);
+        if (!node || unavailable(*node) || !may_begin(row)) return false;
+        if (via_reboot())
+            return row.step == Step::planned && !row.direct && !index_.other_job(rollout_.id, row);
+        const auto* job = index_.job_of(rollout_.id, row);
+        return row.step == Step::held && job && job->held_by_us();
+    }
+
     std::vector<RolloutNode*> candidates() {
         std::vector<RolloutNode*> found;
-        for (auto& row : rows_) {
-            if (row.step != Step::held || !may_begin(row)) continue;
-            const auto* job = index_.job_of(rollout_.id, row);
-            const Node* node = index_.node(row.node);
-            // The hold of an administrator is his; on a node that is out no job can start.
-            if (job && job->held_by_us() && node && !unavailable(*node)) found.push_back(&row);
-        }
+        for (auto& row : rows_)
+            if (may_get_slot(row)) found.push_back(&row);
         if (rollout_.order != "free") return found;
         std::ranges::stable_sort(found, {}, [&](const RolloutNode* row) {
             return std::pair(!could_start(*index_.node(row->node)), index_.free_at(row->node));
@@ -198,7 +207,10 @@ class Decider {
             pace_.given.insert(row->node);
             ++pace_.pending;
             if (free) ++pace_.starting;
-            add(Kind::release, *row, {}, *index_.job_of(rollout_.id, *row));
+            if (via_reboot())
+                add(Kind::reboot, *row);
+            else
+                add(Kind::release, *row, {}, *index_.job_of(rollout_.id, *row));
         }
         take_back_busy(wanting);
     }
@@ -211,33 +223,47 @@ class Decider {
         for (const auto& row : rows_) {
             if (row.step != Step::released) continue;
             const Node* node = index_.node(row.node);
-            const auto* job = index_.job_of(rollout_.id, row);
-            if (node && job && job->job.pending && !job->job.held() && node->state.busy() &&
+            if (node && has_not_begun(row) && node->state.busy() &&
                 index_.free_at(row.node) > seen_.now + soon_seconds)
                 busy.push_back(&row);
         }
         std::ranges::stable_sort(busy, std::greater<>(),
                                  [&](const RolloutNode* row) { return index_.free_at(row->node); });
-        for (std::size_t i = 0; i < std::min(wanted, busy.size()); ++i)
-            add(Kind::take_back, *busy[i], {}, *index_.job_of(rollout_.id, *busy[i]));
+        for (std::size_t i = 0; i < std::min(wanted, busy.size()); ++i) take_back(*busy[i]);
+    }
+
+    // Released, and neither its job nor its reboot has begun.
+    bool has_not_begun(const RolloutNode& row) const {
+        if (row.step != Step::released) return false;
+        const auto* job = index_.job_of(rollout_.id, row);
+        if (job) return job->job.pending && !job->job.held();
+        const Node* node = index_.node(row.node);
+        return via_reboot() && node && node->state.reboot_requested && !node->state.reboot_issued;
+    }
+
+    void take_back(RolloutNode row) {
+        if (const auto* job = index_.job_of(rollout_.id, row))
+            return add(Kind::take_back, row, {}, *job);
+        row.step = Step::planned;
+        row.released = 0;
+        add(Kind::cancel_reboot, row);
     }
 
     void take_back_all() {
-        for (const auto& row : rows_) {
-            if (row.step != Step::released) continue;
-            const auto* job = index_.job_of(rollout_.id, row);
-            if (job && job->job.pending && !job->job.held()) add(Kind::take_back, row, {}, *job);
-        }
+        for (const auto& row : rows_)
+            if (has_not_begun(row)) take_back(row);
     }
 
     void end_aborted() {
         for (auto& row : rows_) {
             if (!row.open() || row.step == Step::rebuilding) continue;
             const auto* job = index_.job_of(rollout_.id, row);
+            const bool reboot = !job && has_not_begun(row);
             row.step = Step::cancelled;
             row.ended = seen_.now;
             row.why = "the rollout was aborted";
             if (job) add(Kind::cancel, row, {}, *job);
+            if (reboot) add(Kind::cancel_reboot, row);
             add(Kind::note_row, row);
         }
     }

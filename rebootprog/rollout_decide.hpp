@@ -28,15 +28,18 @@ struct RolloutView {
 
 struct RolloutAct {
     enum class Kind {
-        note_row,      // ROW is as seen; TEXT, when there is one, is an event
-        note_rollout,  // the state changed: TEXT
-        quarantine,    // ROW.image_to, because of TEXT
-        take_out,      // a node in service that never proved itself
-        submit,        // a rebuild job, held
-        rebuild,       // without a job: the node is out of service for a reason of ours
-        release,       // JOB may start
-        take_back,     // JOB, which has not started, is held again
-        cancel,        // JOB of an aborted rollout
+        note_row,       // ROW is as seen; TEXT, when there is one, is an event
+        note_rollout,   // the state changed: TEXT
+        quarantine,     // ROW.image_to, because of TEXT
+        take_out,       // a node in service that never proved itself
+        submit,         // a rebuild job, held
+        rebuild,        // without a job: the node is out of service for a reason of ours
+        release,        // JOB may start
+        take_back,      // JOB, which has not started, is held again
+        cancel,         // JOB of an aborted rollout
+        reboot,         // --via reboot: when the node is idle
+        cancel_reboot,  // the same taken back: the row as it is to be
+        give_back,      // a node that has proved itself after that
     };
     Kind kind = Kind::note_row;
     Rollout rollout;

@@ -12,6 +12,8 @@ namespace {
 
 // A RebootProgram that was called is in the journal by then.
 constexpr std::int64_t begin_grace = 60;
+// A reboot that was asked for is seen on the node by then.
+constexpr std::int64_t reboot_grace = 15;
 
 bool is_out_by_us(const Node& node) {
     return (node.state.fail || node.state.drain || node.state.base == NodeState::Base::down) &&
@@ -19,10 +21,14 @@ bool is_out_by_us(const Node& node) {
 }
 
 // It runs the image, by its own word and the cloud's.
-bool proved(const Node& node, const RolloutNode& row) {
+bool runs_it(const Node& node, const RolloutNode& row) {
     const auto& want = node.record.want;
     return want && want->succeeded() && want->image == row.image_to &&
-           !node.record.revision.empty() && !is_out_by_us(node) && !node.state.rebooting() &&
+           !node.record.revision.empty();
+}
+
+bool proved(const Node& node, const RolloutNode& row) {
+    return runs_it(node, row) && !is_out_by_us(node) && !node.state.rebooting() &&
            node.state.base != NodeState::Base::down && node.state.base != NodeState::Base::unknown;
 }
 
@@ -45,6 +51,8 @@ class RowUpdate {
         } else if (row().open() && s_.node) {
             if (s_.job) {
                 follow_job();
+            } else if (rules_.via_reboot && row().step == Step::released && !s_.attempt) {
+                follow_reboot();
             } else if (row().step != Step::planned) {
                 judge_without_job();
             }
@@ -94,6 +102,16 @@ class RowUpdate {
         }
     }
 
+    void follow_reboot() {
+        const auto& state = s_.node->state;
+        if (state.reboot_issued) {
+            step(Step::rebuilding);
+        } else if (!state.reboot_requested && rules_.now > row().released + reboot_grace) {
+            step(Step::cancelled, "its reboot was cancelled",
+                 "is taken out of the rollout: its reboot was cancelled");
+        }
+    }
+
     void judge_without_job() {
         const Attempt* attempt = s_.attempt;
         if (!attempt) {
@@ -112,7 +130,7 @@ class RowUpdate {
     }
 
     void judge_without_attempt() {
-        if (row().direct) {
+        if (row().direct || rules_.via_reboot) {
             if (rules_.now > row().started + begin_grace) again("cohort-reboot did not begin");
         } else if (s_.ended && s_.ended->cancelled) {
             step(Step::cancelled, fmt::format("job {} was cancelled", row().job),
@@ -149,8 +167,12 @@ class RowUpdate {
     void judge_unproved(const Attempt& attempt) {
         const Node& node = *s_.node;
         const std::string reason = reason_of(node);
-        const bool old = row().direct && reason == direct_reason(row().rollout);
-        if (is_out_by_us(node) && !old) {
+        const bool old =
+            reason == direct_reason(row().rollout) || reason == reboot_reason(row().rollout);
+        if (old && is_out_by_us(node) && runs_it(node, row()) && !node.state.rebooting()) {
+            // It came back DOWN from `scontrol reboot`, or our re-asserting met join's RESUME.
+            change_.changed = change_.give_back = true;
+        } else if (is_out_by_us(node) && !old) {
             fail(reason);
         } else if (rules_.now > attempt.ended + rules_.verify_wait) {
             const std::string why = is_in_service(node)
@@ -238,6 +260,10 @@ RowChange update_row(const RolloutNode& row, const Sighting& sight, const RowRul
 
 std::string direct_reason(std::int64_t rollout) {
     return fmt::format("rollout {} rebuilds it", rollout);
+}
+
+std::string reboot_reason(std::int64_t rollout) {
+    return fmt::format("rollout {} rebuilds it when it is idle", rollout);
 }
 
 }  // namespace cohort

@@ -51,18 +51,21 @@ class SightIndex {
 struct RowRules {
     std::int64_t now = 0;
     std::int64_t verify_wait = 600;
+    bool via_reboot = false;
 };
 
 struct RowChange {
     bool changed = false;
     RolloutNode row;
-    std::string text;      // an event; may be empty
-    std::string take_out;  // the node is in service without a proof: why it must not be
+    std::string text;        // an event; may be empty
+    std::string take_out;    // the node is in service without a proof: why it must not be
+    bool give_back = false;  // it has proved itself and is still out for this rollout's reason
 };
 
 RowChange update_row(const RolloutNode& row, const Sighting& sight, const RowRules& rules);
 
-// The reason on a node while a rollout rebuilds it without a job.
+// The reasons on a node while a rollout rebuilds it without a job, and while it waits for a reboot.
 std::string direct_reason(std::int64_t rollout);
+std::string reboot_reason(std::int64_t rollout);
 
 }  // namespace cohort

@@ -21,7 +21,8 @@ struct RebuildOptions {
     std::int64_t canary = 0;
     std::string soak;  // a duration
     std::string order = "free";
-    std::string window;  // HH:MM-HH:MM
+    std::string window;       // HH:MM-HH:MM
+    std::string via = "job";  // job, reboot
     std::string reason;
     bool allow_quarantined = false;
     bool dry_run = false;

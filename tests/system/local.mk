@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	tests/system/test_main_job.py \
 	tests/system/test_node_runtime.py \
 	tests/system/test_rollout.py \
+	tests/system/test_rollout_failures.py \
 	tests/system/test_openstack.py \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \

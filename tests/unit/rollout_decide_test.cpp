@@ -94,8 +94,9 @@ struct Scene {
         node(i).record.want = want;
     }
     std::string acts() {
-        static const char* const names[] = {"row",     "rollout", "quarantine", "out",   "submit",
-                                            "rebuild", "release", "back",       "cancel"};
+        static const char* const names[] = {"row",    "rollout", "quarantine", "out",
+                                            "submit", "rebuild", "release",    "back",
+                                            "cancel", "reboot",  "unreboot",   "return"};
         Pace pace = pace_of(seen);
         std::string text;
         for (const auto& act : decide_rollout(seen, view, pace)) {
@@ -290,6 +291,65 @@ void order_rules(std::vector<unit::Rule>& rules) {
                      }});
 }
 
+void reboot_rules(std::vector<unit::Rule>& rules) {
+    const auto via = [](int nodes) {
+        Scene s(nodes);
+        s.view.rollout.via = "reboot";
+        return s;
+    };
+    rules.push_back({"via reboot: no job; a slot is a reboot when the node is idle", [via] {
+                         auto s = via(3);
+                         s.busy(1, now + 900);
+                         expect_equal(s.acts(), std::string("reboot:n2 reboot:n3 "));
+                     }});
+    rules.push_back({"via reboot: paused, what has not begun is taken back", [via] {
+                         auto s = via(2);
+                         s.view.rollout.state = RolloutState::paused;
+                         s.row(1).step = s.row(2).step = Step::released;
+                         s.row(1).released = s.row(2).released = now;
+                         s.node(1).state.reboot_requested = s.node(1).state.drain = true;
+                         s.node(2).state.reboot_issued = true;
+                         expect_equal(s.acts(), std::string("row:rebuilding:n2 unreboot:n1 "));
+                     }});
+    rules.push_back({"via reboot: aborted, its drain is lifted", [via] {
+                         auto s = via(1);
+                         s.view.rollout.state = RolloutState::aborted;
+                         s.row(1).step = Step::released;
+                         s.row(1).released = now;
+                         s.node(1).state.reboot_requested = s.node(1).state.drain = true;
+                         expect_equal(s.acts(), std::string("unreboot:n1 row:cancelled:n1 "));
+                     }});
+    rules.push_back({"via reboot: a reboot that is asked for no more takes the node out", [via] {
+                         auto s = via(1);
+                         s.row(1).step = Step::released;
+                         s.row(1).released = now - 16;
+                         expect_equal(s.acts(), std::string("row:cancelled:n1 rollout:done "));
+                     }});
+    rules.push_back({"via reboot: proved and still DOWN for our reason: given back", [via] {
+                         auto s = via(1);
+                         s.row(1).step = Step::rebuilding;
+                         s.attempt(1, Outcome::ok);
+                         s.proved(1);
+                         s.node(1).state.base = Base::down;
+                         s.node(1).reason = "cohort: " + reboot_reason(3);
+                         expect_equal(s.acts(), std::string("row:rebuilding:n1 return:n1 "));
+                     }});
+}
+
+void given_back_rules(std::vector<unit::Rule>& rules) {
+    rules.push_back({"proved, and out for the rollout's own reason: given back", [] {
+                         Scene s(1);
+                         s.row(1).step = Step::rebuilding;
+                         s.row(1).direct = true;
+                         s.attempt(1, Outcome::ok);
+                         s.proved(1);
+                         s.down(1, "cohort: rollout 3 rebuilds it");
+                         expect_equal(s.acts(), std::string("row:rebuilding:n1 return:n1 "));
+                         s.node(1).reason = "cohort: not healthy";
+                         expect_equal(s.acts().substr(0, 14), std::string("row:failed:n1 "));
+                     }});
+}
+
 void state_rules(std::vector<unit::Rule>& rules) {
     rules.push_back({"paused: what has not begun is held again", [] {
                          Scene s(3);
@@ -477,6 +537,8 @@ int main() {
     std::vector<unit::Rule> rules;
     limit_rules(rules);
     order_rules(rules);
+    reboot_rules(rules);
+    given_back_rules(rules);
     state_rules(rules);
     row_rules(rules);
     return unit::run("rollout_decide", std::move(rules));
