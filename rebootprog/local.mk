@@ -69,7 +69,19 @@ librebuild_la_SOURCES = \
 	rebootprog/table.cpp \
 	rebootprog/table.hpp \
 	rebootprog/wanted.cpp \
-	rebootprog/wanted.hpp
+	rebootprog/wanted.hpp \
+	rebootprog/view.cpp \
+	rebootprog/view.hpp \
+	rebootprog/view_collect.cpp \
+	rebootprog/view_collect.hpp \
+	rebootprog/view_json.cpp \
+	rebootprog/view_metrics.cpp \
+	rebootprog/view_picture.cpp \
+	rebootprog/view_render.hpp \
+	rebootprog/view_text.cpp \
+	rebootprog/view_verbs.cpp \
+	rebootprog/view_verbs.hpp \
+	rebootprog/watch.cpp
 librebuild_la_CXXFLAGS = \
 	$(AM_CXXFLAGS) \
 	$(SQLITE_CFLAGS) \
@@ -108,6 +120,7 @@ libsite_la_SOURCES = \
 scohort_SOURCES = \
 	rebootprog/command_line.hpp \
 	rebootprog/rollout_command.hpp \
+	rebootprog/view_command.hpp \
 	rebootprog/scohort_main.cpp
 scohort_LDADD = librebuild.la
 
@@ -152,7 +165,8 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
 	tests/unit/rollout_decide_test \
-	tests/unit/rollout_journal_test
+	tests/unit/rollout_journal_test \
+	tests/unit/view_test
 check_PROGRAMS += $(REBUILD_UNIT_TESTS)
 TESTS += $(REBUILD_UNIT_TESTS)
 endif
@@ -180,6 +194,10 @@ tests_unit_rollout_journal_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_doctor_test_SOURCES = tests/unit/doctor_test.cpp
 tests_unit_doctor_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_doctor_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_view_test_SOURCES = tests/unit/view_test.cpp
+tests_unit_view_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_view_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_node_judge_test_SOURCES = \
 	rebootprog/node_judge.cpp \

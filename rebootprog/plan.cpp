@@ -2,13 +2,11 @@
 #include "rebootprog/plan.hpp"
 
 #include <ctime>
-#include <map>
 
 #include <fmt/chrono.h>
 
 #include "common/log.hpp"
 #include "common/slurm/load.hpp"
-#include "rebootprog/breaker.hpp"
 #include "rebootprog/journal.hpp"
 #include "rebootprog/table.hpp"
 
@@ -59,35 +57,6 @@ int plan(const Site& site, const Choice& choice, bool json) {
     if (!data->unlabelled.empty() && !json)
         log::warning("{} nodes carry no label: 'scohort adopt' first, or 'scohort rebuild' refuses",
                      data->unlabelled.size());
-    return exit_code::ok;
-}
-
-int status(const Site& site, bool json) {
-    auto journal = Journal::open(site.state_dir);
-    if (!journal) return report(journal.error());
-    auto attempts = journal->latest_attempts();
-    if (!attempts) return report(attempts.error());
-    auto nodes = slurm::load_nodes();
-    if (!nodes) return report(nodes.error());
-    std::map<std::string, const Node*> by_name;
-    for (const auto& node : *nodes) by_name[node.name] = &node;
-    Table table{
-        "status", {"NODE", "STATE", "LABEL", "ACTION", "OUTCOME", "BEGAN", "SECONDS", "WHY"}, {}};
-    for (const auto& attempt : *attempts) {
-        const auto found = by_name.find(attempt.node);
-        const std::int64_t end = attempt.ended ? attempt.ended : std::time(nullptr);
-        table.rows.push_back({attempt.node,
-                              found == by_name.end() ? "unknown" : found->second->state.text(),
-                              found == by_name.end() || found->second->record.revision.empty()
-                                  ? "-"
-                                  : found->second->record.revision,
-                              attempt.action, name_of(attempt.outcome), clock_time(attempt.began),
-                              fmt::format("{}", end - attempt.began), attempt.reason});
-    }
-    print_table(table, json);
-    if (const auto breaker = read_breaker(site.state_dir); breaker && !json)
-        log::warning("the breaker is open since {}: {}", clock_time(breaker->opened),
-                     breaker->reason);
     return exit_code::ok;
 }
 

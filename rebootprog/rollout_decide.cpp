@@ -160,11 +160,7 @@ class Decider {
     }
 
     std::size_t limit() const {
-        const auto total = static_cast<std::uint32_t>(view_.scope.size());
-        const auto most = parse_amount(rollout_.max_unavailable).value_or(Amount{10, true});
-        const auto least = parse_amount(rollout_.min_available).value_or(Amount{0, false});
-        const std::uint32_t kept = std::min(total, least.of(total));
-        return std::min<std::size_t>(most.of(total), total - kept);
+        return out_limit(rollout_, view_.scope.size());
     }
 
     // It could be begun: its job is held by us (an administrator's own hold is his), or, without
@@ -288,6 +284,18 @@ class Decider {
 };
 
 }  // namespace
+
+bool is_unavailable(const Node& node) {
+    return unavailable(node);
+}
+
+std::size_t out_limit(const Rollout& rollout, std::size_t scope) {
+    const auto total = static_cast<std::uint32_t>(scope);
+    const auto most = parse_amount(rollout.max_unavailable).value_or(Amount{10, true});
+    const auto least = parse_amount(rollout.min_available).value_or(Amount{0, false});
+    const std::uint32_t kept = std::min(total, least.of(total));
+    return std::min<std::size_t>(most.of(total), total - kept);
+}
 
 Pace pace_of(const Observation& seen) {
     std::unordered_map<std::string, const Node*> nodes;

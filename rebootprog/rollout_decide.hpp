@@ -60,6 +60,12 @@ Pace pace_of(const Observation& seen);
 std::vector<RolloutAct> decide_rollout(const Observation& seen, const RolloutView& view,
                                        Pace& pace);
 
+// NODE counts as unavailable by its state alone.
+bool is_unavailable(const Node& node);
+
+// How many of SCOPE nodes may be unavailable at once.
+std::size_t out_limit(const Rollout& rollout, std::size_t scope);
+
 // "25%" or "4" as Amount; nothing when it is neither.
 std::optional<Amount> parse_amount(std::string_view text);
 // "HH:MM-HH:MM": is NOW_MINUTE (of the local day) inside? Over midnight too. Nothing: no window.

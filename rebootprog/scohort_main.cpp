@@ -12,6 +12,7 @@
 #include "rebootprog/plan.hpp"
 #include "rebootprog/rollout_command.hpp"
 #include "rebootprog/settings_verbs.hpp"
+#include "rebootprog/view_command.hpp"
 
 namespace {
 
@@ -87,8 +88,7 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     bool json = false, quiet = false;
     const RolloutVerbs rollout_verbs(app);
-    auto* status_command = app.add_subcommand("status", "the last attempt of each node");
-    status_command->add_flag("--json", json, "JSON instead of a table");
+    ViewVerbs view_verbs(app);
     auto* advance_command = app.add_subcommand(
         "advance", "one step: release, give back, adopt, re-assert (idempotent)");
     advance_command->add_flag("-q,--quiet", quiet, "say nothing when there is nothing to do");
@@ -113,7 +113,7 @@ int run(int argc, char** argv) {
     if (rollout_verbs.parsed()) return rollout_verbs.run(*site, who);
     if (guard_verbs.parsed()) return guard_verbs.run(*site);
     if (settings_command.parsed()) return settings_command.run(*site);
-    if (status_command->parsed()) return status(*site, json);
+    if (view_verbs.parsed()) return view_verbs.run(*site);
     return advance(*site, !quiet);
 }
 

@@ -29,6 +29,7 @@ EXTRA_DIST += \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \
 	tests/system/test_spank_injection.py \
+	tests/system/test_views.py \
 	tests/system/test_spank_rebuild.py \
 	tests/system/test_spank_sample.py \
 	tests/system/test_spank_table.py \

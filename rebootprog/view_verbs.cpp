@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rebootprog/view_verbs.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include <fmt/core.h>
+
+#include "common/file.hpp"
+#include "common/log.hpp"
+#include "rebootprog/rollout_journal.hpp"
+#include "rebootprog/view_collect.hpp"
+#include "rebootprog/view_render.hpp"
+
+namespace cohort {
+namespace {
+
+constexpr mode_t readable = 0644;  // node_exporter runs as another user
+
+int report(const Error& error) {
+    log::error("{}", error.message);
+    return exit_code_of(error.code);
+}
+
+std::string or_dash(const std::string& text) {
+    return text.empty() ? "-" : text;
+}
+
+std::string took(std::int64_t from, std::int64_t to) {
+    return from == 0 || to < from ? "-" : span_of(to - from);
+}
+
+int print_rollouts(const RolloutJournal& journal, const HistoryOptions& options) {
+    const std::int64_t now = std::time(nullptr);
+    const auto rollouts = journal.rollouts(options.limit);
+    if (!rollouts) return report(rollouts.error());
+    Table table{"history",
+                {"ROLLOUT", "STATE", "BEGAN", "TOOK", "NODES", "DONE", "FAILED", "WHO", "WHY"},
+                {}};
+    for (const auto& rollout : *rollouts) {
+        const auto nodes = journal.nodes(rollout.id);
+        if (!nodes) return report(nodes.error());
+        const auto count = [&](Step step) {
+            return fmt::format("{}", std::ranges::count(*nodes, step, &RolloutNode::step));
+        };
+        table.rows.push_back(
+            {fmt::format("{}", rollout.id), std::string(name_of(rollout.state)),
+             clock_of(rollout.began, now), took(rollout.began, rollout.ended ? rollout.ended : now),
+             fmt::format("{}", nodes->size()), count(Step::done), count(Step::failed), rollout.who,
+             or_dash(rollout.reason.empty() ? rollout.why : rollout.reason)});
+    }
+    print_table(table, options.json);
+    return exit_code::ok;
+}
+
+int print_events(const RolloutJournal& journal, const HistoryOptions& options) {
+    const std::int64_t now = std::time(nullptr);
+    const auto known = journal.rollout(options.rollout);
+    if (!known) return report(known.error());
+    if (!*known)
+        return report({Errc::not_found, fmt::format("there is no rollout {}: see 'scohort history'",
+                                                    options.rollout)});
+    auto events = journal.events(options.rollout, options.limit);
+    if (!events) return report(events.error());
+    std::ranges::reverse(*events);
+    Table table{"events", {"WHEN", "NODE", "WHO", "WHAT"}, {}};
+    for (const auto& event : *events)
+        table.rows.push_back(
+            {exact_clock_of(event.at, now), or_dash(event.node), event.who, event.text});
+    print_table(table, options.json);
+    return exit_code::ok;
+}
+
+int print_node(const RolloutJournal& journal, const HistoryOptions& options) {
+    const std::int64_t now = std::time(nullptr);
+    const auto rows = journal.history_of(options.node, options.limit);
+    if (!rows) return report(rows.error());
+    Table table{"history", {"ROLLOUT", "STEP", "BEGAN", "TOOK", "FROM", "TO", "WHY"}, {}};
+    for (const auto& row : *rows)
+        table.rows.push_back({fmt::format("{}", row.rollout), std::string(name_of(row.step)),
+                              clock_of(row.started, now), took(row.started, row.ended),
+                              or_dash(row.image_from), or_dash(row.image_to), or_dash(row.why)});
+    print_table(table, options.json);
+    return exit_code::ok;
+}
+
+}  // namespace
+
+int status(const Site& site, std::int64_t rollout, bool json) {
+    const auto journal = Journal::open(site.state_dir);
+    if (!journal) return report(journal.error());
+    const auto view = collect_view(site, *journal, rollout);
+    if (!view) return report(view.error());
+    if (json) {
+        std::puts(json_of(*view).c_str());
+        return exit_code::ok;
+    }
+    for (const auto& line : headline_of(*view, progress_of(*view))) std::puts(line.c_str());
+    if (!view->nodes.empty() || !view->others.empty()) std::puts("");
+    print_table(table_of(*view), false);
+    if (view->breaker)
+        log::warning("the breaker is open since {}: {}", clock_of(view->breaker->opened, view->now),
+                     view->breaker->reason);
+    return exit_code::ok;
+}
+
+int history(const Site& site, const HistoryOptions& options) {
+    const auto journal = Journal::open(site.state_dir);
+    if (!journal) return report(journal.error());
+    const RolloutJournal rollouts(*journal);
+    if (!options.node.empty()) return print_node(rollouts, options);
+    if (options.rollout != 0) return print_events(rollouts, options);
+    return print_rollouts(rollouts, options);
+}
+
+int metrics(const Site& site, const std::string& file) {
+    const auto journal = Journal::open(site.state_dir);
+    if (!journal) return report(journal.error());
+    const auto view = collect_view(site, *journal, 0);
+    if (!view) return report(view.error());
+    const std::string text = metrics_of(*view);
+    if (file.empty()) {
+        std::fputs(text.c_str(), stdout);
+        return exit_code::ok;
+    }
+    if (auto written = write_file(file, text, readable); !written) return report(written.error());
+    return exit_code::ok;
+}
+
+}  // namespace cohort
