@@ -70,6 +70,12 @@ librebuild_la_SOURCES = \
 	rebootprog/table.hpp \
 	rebootprog/wanted.cpp \
 	rebootprog/wanted.hpp \
+	rebootprog/report.cpp \
+	rebootprog/report.hpp \
+	rebootprog/report_collect.cpp \
+	rebootprog/report_collect.hpp \
+	rebootprog/report_page.cpp \
+	rebootprog/report_style.hpp \
 	rebootprog/view.cpp \
 	rebootprog/view.hpp \
 	rebootprog/view_collect.cpp \
@@ -164,6 +170,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/decide_test \
 	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
+	tests/unit/report_test \
 	tests/unit/rollout_decide_test \
 	tests/unit/rollout_journal_test \
 	tests/unit/view_test
@@ -194,6 +201,10 @@ tests_unit_rollout_journal_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_doctor_test_SOURCES = tests/unit/doctor_test.cpp
 tests_unit_doctor_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_doctor_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_report_test_SOURCES = tests/unit/report_test.cpp
+tests_unit_report_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_report_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_view_test_SOURCES = tests/unit/view_test.cpp
 tests_unit_view_test_CPPFLAGS = $(UNIT_CPPFLAGS)

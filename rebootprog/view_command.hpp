@@ -25,12 +25,14 @@ class ViewVerbs {
         history_->add_option("--limit", history_options_.limit, "at most so many lines (50)")
             ->check(CLI::Range(1, 1000000));
         history_->add_flag("--json", history_options_.json, "JSON instead of a table");
+        report_ = add(app, "report", "one HTML page: nodes and jobs over time");
         metrics_ = app.add_subcommand("metrics", "numbers for Prometheus");
-        metrics_->add_option("-o,--output", file_, "replace this file (default: print)");
+        for (auto* verb : {report_, metrics_})
+            verb->add_option("-o,--output", file_, "replace this file (default: print)");
     }
 
     bool parsed() const {
-        for (const auto* verb : {status_, watch_, history_, metrics_})
+        for (const auto* verb : {status_, watch_, history_, metrics_, report_})
             if (verb->parsed()) return true;
         return false;
     }
@@ -43,6 +45,7 @@ class ViewVerbs {
                           !no_advance_});
         history_options_.rollout = rollout_;
         if (history_->parsed()) return history(site, history_options_);
+        if (report_->parsed()) return report(site, rollout_, file_);
         return metrics(site, file_);
     }
 
@@ -58,7 +61,7 @@ class ViewVerbs {
     bool no_advance_ = false;
     std::string file_;
     HistoryOptions history_options_;
-    CLI::App *status_, *watch_, *history_, *metrics_;
+    CLI::App *status_, *watch_, *history_, *metrics_, *report_;
 };
 
 }  // namespace cohort

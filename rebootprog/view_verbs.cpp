@@ -9,6 +9,7 @@
 
 #include "common/file.hpp"
 #include "common/log.hpp"
+#include "rebootprog/report_collect.hpp"
 #include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/view_collect.hpp"
 #include "rebootprog/view_render.hpp"
@@ -18,9 +19,18 @@ namespace {
 
 constexpr mode_t readable = 0644;  // node_exporter runs as another user
 
-int report(const Error& error) {
+int complain(const Error& error) {
     log::error("{}", error.message);
     return exit_code_of(error.code);
+}
+
+int put_out(const std::string& text, const std::string& file) {
+    if (file.empty()) {
+        std::fputs(text.c_str(), stdout);
+        return exit_code::ok;
+    }
+    if (auto written = write_file(file, text, readable); !written) return complain(written.error());
+    return exit_code::ok;
 }
 
 std::string or_dash(const std::string& text) {
@@ -34,13 +44,13 @@ std::string took(std::int64_t from, std::int64_t to) {
 int print_rollouts(const RolloutJournal& journal, const HistoryOptions& options) {
     const std::int64_t now = std::time(nullptr);
     const auto rollouts = journal.rollouts(options.limit);
-    if (!rollouts) return report(rollouts.error());
+    if (!rollouts) return complain(rollouts.error());
     Table table{"history",
                 {"ROLLOUT", "STATE", "BEGAN", "TOOK", "NODES", "DONE", "FAILED", "WHO", "WHY"},
                 {}};
     for (const auto& rollout : *rollouts) {
         const auto nodes = journal.nodes(rollout.id);
-        if (!nodes) return report(nodes.error());
+        if (!nodes) return complain(nodes.error());
         const auto count = [&](Step step) {
             return fmt::format("{}", std::ranges::count(*nodes, step, &RolloutNode::step));
         };
@@ -57,12 +67,12 @@ int print_rollouts(const RolloutJournal& journal, const HistoryOptions& options)
 int print_events(const RolloutJournal& journal, const HistoryOptions& options) {
     const std::int64_t now = std::time(nullptr);
     const auto known = journal.rollout(options.rollout);
-    if (!known) return report(known.error());
+    if (!known) return complain(known.error());
     if (!*known)
-        return report({Errc::not_found, fmt::format("there is no rollout {}: see 'scohort history'",
+        return complain({Errc::not_found, fmt::format("there is no rollout {}: see 'scohort history'",
                                                     options.rollout)});
     auto events = journal.events(options.rollout, options.limit);
-    if (!events) return report(events.error());
+    if (!events) return complain(events.error());
     std::ranges::reverse(*events);
     Table table{"events", {"WHEN", "NODE", "WHO", "WHAT"}, {}};
     for (const auto& event : *events)
@@ -75,7 +85,7 @@ int print_events(const RolloutJournal& journal, const HistoryOptions& options) {
 int print_node(const RolloutJournal& journal, const HistoryOptions& options) {
     const std::int64_t now = std::time(nullptr);
     const auto rows = journal.history_of(options.node, options.limit);
-    if (!rows) return report(rows.error());
+    if (!rows) return complain(rows.error());
     Table table{"history", {"ROLLOUT", "STEP", "BEGAN", "TOOK", "FROM", "TO", "WHY"}, {}};
     for (const auto& row : *rows)
         table.rows.push_back({fmt::format("{}", row.rollout), std::string(name_of(row.step)),
@@ -89,9 +99,9 @@ int print_node(const RolloutJournal& journal, const HistoryOptions& options) {
 
 int status(const Site& site, std::int64_t rollout, bool json) {
     const auto journal = Journal::open(site.state_dir);
-    if (!journal) return report(journal.error());
+    if (!journal) return complain(journal.error());
     const auto view = collect_view(site, *journal, rollout);
-    if (!view) return report(view.error());
+    if (!view) return complain(view.error());
     if (json) {
         std::puts(json_of(*view).c_str());
         return exit_code::ok;
@@ -107,7 +117,7 @@ int status(const Site& site, std::int64_t rollout, bool json) {
 
 int history(const Site& site, const HistoryOptions& options) {
     const auto journal = Journal::open(site.state_dir);
-    if (!journal) return report(journal.error());
+    if (!journal) return complain(journal.error());
     const RolloutJournal rollouts(*journal);
     if (!options.node.empty()) return print_node(rollouts, options);
     if (options.rollout != 0) return print_events(rollouts, options);
@@ -116,16 +126,18 @@ int history(const Site& site, const HistoryOptions& options) {
 
 int metrics(const Site& site, const std::string& file) {
     const auto journal = Journal::open(site.state_dir);
-    if (!journal) return report(journal.error());
+    if (!journal) return complain(journal.error());
     const auto view = collect_view(site, *journal, 0);
-    if (!view) return report(view.error());
-    const std::string text = metrics_of(*view);
-    if (file.empty()) {
-        std::fputs(text.c_str(), stdout);
-        return exit_code::ok;
-    }
-    if (auto written = write_file(file, text, readable); !written) return report(written.error());
-    return exit_code::ok;
+    if (!view) return complain(view.error());
+    return put_out(metrics_of(*view), file);
+}
+
+int report(const Site& site, std::int64_t rollout, const std::string& file) {
+    const auto journal = Journal::open(site.state_dir);
+    if (!journal) return complain(journal.error());
+    const auto found = collect_report(site, *journal, rollout);
+    if (!found) return complain(found.error());
+    return put_out(html_of(*found), file);
 }
 
 }  // namespace cohort

@@ -33,5 +33,6 @@ int history(const Site& site, const HistoryOptions& options);
 
 // FILE empty: standard output; else it is replaced as a whole.
 int metrics(const Site& site, const std::string& file);
+int report(const Site& site, std::int64_t rollout, const std::string& file);
 
 }  // namespace cohort

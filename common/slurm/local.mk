@@ -20,6 +20,8 @@ libcohort_slurm_la_LIBADD = libcohort.la
 # What slurmctld exports to no plugin: programs only.
 noinst_LTLIBRARIES += libcohort_submit.la
 libcohort_submit_la_SOURCES = \
+	common/slurm/past_jobs.cpp \
+	common/slurm/past_jobs.hpp \
 	common/slurm/submit.cpp \
 	common/slurm/submit.hpp
 libcohort_submit_la_LIBADD = libcohort.la

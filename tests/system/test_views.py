@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 import threading
 import time
+from html.parser import HTMLParser
 
 import pytest
 
@@ -156,6 +159,68 @@ def test_metrics_are_prometheus_text_in_a_file_that_is_replaced(site):
     assert 'cohort_rollout_state{state="done"} 1' in text
     bad = site.cluster.run("scohort", "metrics", "--output", "/nowhere/x", check=False)
     assert bad.returncode != 0 and "/nowhere" in bad.stderr
+
+
+class Page(HTMLParser):
+    """What a browser would find: every node's row, its boxes, tags that do not match."""
+
+    VOID = {"meta", "link", "br", "path"}
+    LOOSE = {"tr", "td", "th"}  # their ends may be left out
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: dict[str, list[str]] = {}
+        self.titles: list[str] = []
+        self.faults: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        self.faults += [f"<{tag}> is never closed" for tag in self._open]
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if "data-node" in values:
+            self.rows[values["data-node"]] = []
+        elif tag == "i" and "left:" in values.get("style", "") and self.rows and "title" in values:
+            self.rows[list(self.rows)[-1]].append(values["class"])
+            self.titles.append(values["title"])
+        for key in ("src", "href"):
+            if key in values and not values[key].startswith("data:"):
+                self.faults.append(f"<{tag} {key}={values[key]}> is loaded")
+        if tag == "script":
+            self.faults.append("a script")
+        if tag not in self.VOID | self.LOOSE:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self.VOID | self.LOOSE:
+            return
+        if not self._open or self._open.pop() != tag:
+            self.faults.append(f"</{tag}> closes nothing")
+
+
+def test_the_report_shows_every_node_and_every_users_job(site):
+    text = site.cluster.out("scohort", "report")
+    page = Page(text)
+    assert not page.faults, page.faults
+    assert list(page.rows) == ["n1", "n2", "n3", "n4", "n5"]
+    for node, boxes in page.rows.items():
+        kinds = [box for box in boxes if box != "job"]
+        wanted = ["old", "build", "fail"] if node == "n3" else ["old", "build", "boot", "new"]
+        assert [kind for kind in kinds if kind != "wait"] == wanted, (node, kinds)
+    assert any(title.startswith(f"job {site.job} of alice on 1 nodes") for title in page.titles)
+    assert "job" in page.rows["n2"] and FAULT in text and "kernel update" in text
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_a_browser_loads_the_report_without_a_complaint(site, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(site.cluster.out("scohort", "report") + "\n")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+               f"--user-data-dir={tmp_path}/profile", "--dump-dom", f"file://{page}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert not re.search(r"CONSOLE|Refused to|Uncaught", done.stderr), done.stderr
+    assert len(re.findall(r'data-node="n[1-5]"', done.stdout)) == 5
 
 
 def test_watch_ends_at_once_when_nothing_is_under_way(site):
