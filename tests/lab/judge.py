@@ -141,3 +141,21 @@ def straddlers(records: Records, new: str) -> list[str]:
         for node in job.nodes
         if job.start < int(rebuilt_at(records.boots.get(node, []), new)) < job.end
     ]
+
+
+def content_at(boots: list[Boot], when: int) -> str:
+    """What the node ran in that second, by its own record."""
+    before = [b for b in boots if int(b.time) <= when]
+    return before[-1].content if before else ""
+
+
+def mixed_allocations(records: Records) -> list[str]:
+    """Allocations of users that began on nodes of more than one content: there must be none."""
+    found = []
+    for job in records.user_jobs():
+        if not job.start or len(job.nodes) < 2:
+            continue
+        contents = {n: content_at(records.boots.get(n, []), job.start) for n in job.nodes}
+        if len(set(contents.values())) > 1:
+            found.append(f"job {job.id} ({job.state}) began on {contents}")
+    return found

@@ -7,12 +7,15 @@ EXTRA_DIST += \
 	tests/system/spank_fails.c \
 	tests/system/spank_pyxis.c \
 	tests/system/spanklab.py \
+	tests/system/storm.py \
 	tests/system/test_accounts.py \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \
+	tests/system/test_guard_forms.py \
 	tests/system/test_guard_gate.py \
 	tests/system/test_guard_rolling.py \
+	tests/system/test_guard_storm.py \
 	tests/system/test_guard_traps.py \
 	tests/system/test_judge.py \
 	tests/system/test_job_submit.py \

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What test_guard_storm.py throws at a cluster: users, administrators and a controller at random.
+
+Each actor is a thread that acts until told to stop and keeps what happened; nothing is judged here.
+"""
+from __future__ import annotations
+
+import random
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+
+import services
+from lab import Lab
+
+USERS = ("alice", "bob", "carol")
+# What a user may write. Each gives a list of options.
+SHAPES = [
+    lambda r: ["-N2"], lambda r: ["-N2"], lambda r: ["-N3"], lambda r: ["-N2-4"], lambda r: ["-N1"],
+    lambda r: ["-n6"], lambda r: ["-n2", "-N2"], lambda r: ["-N2", "--exclusive"],
+    lambda r: ["-N2", "-a", "1-3"], lambda r: ["-N1", "-n1"],
+    lambda r: ["-N2", "-x", f"n{r.randint(1, 4)}"],
+    lambda r: ["-N2", "-w", f"n{r.randint(1, 4)}"],
+    lambda r: ["-N2", "-p", "left"], lambda r: ["-N2", "-p", "left,right"],
+    lambda r: ["-N2", "--begin=now+3"], lambda r: ["-N2", "-H"],
+]  # fmt: skip
+FEATURES = [[], [], [], ["-C", "gpu"], ["-C", "gpu&x"], ["-C", "gpu|x"], ["-C", "[gpu|x]"],
+            ["-C", "(gpu|x)&x"], ["--prefer=gpu"], ["-C", "gpu*1"]]  # fmt: skip
+CHANGES = [
+    lambda r: ["NumNodes=2"], lambda r: ["Features=gpu"], lambda r: ["Features="],
+    lambda r: [f"ExcNodeList=n{r.randint(1, 8)}"], lambda r: ["Partition=right"],
+    lambda r: [f"ReqNodeList=n{r.randint(1, 8)}"], lambda r: ["Prefer=x"],
+    lambda r: ["TimeLimit=7"], lambda r: ["Comment=mine"],
+]  # fmt: skip
+SAY = "srun sh -c 'echo $(cat /etc/lab-content) $(hostname) >>/shared/ran.$SLURM_JOB_ID'; sleep {}"
+
+
+@dataclass
+class Kept:
+    """What the actors have seen; one lock for all."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    accepted: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)  # options, text
+    own: dict[str, str] = field(default_factory=dict)  # held job -> the features its user gave
+    changed: list[str] = field(default_factory=list)  # jobs that a user has updated
+    given_up: list[str] = field(default_factory=list)  # changed by its user into what never fits
+    rebuilds: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)  # of an actor itself
+
+
+class Actor(threading.Thread):
+    """act() again and again, every PAUSE seconds or so."""
+
+    def __init__(self, lab: Lab, kept: Kept, seed: int, pause: float) -> None:
+        super().__init__(daemon=True)
+        self.lab, self.kept, self.pause = lab, kept, pause
+        self.random = random.Random(seed)
+        self._enough = threading.Event()
+
+    def run(self) -> None:
+        while not self._enough.wait(self.random.uniform(0.5, 1.5) * self.pause):
+            try:
+                self.act()
+            except (subprocess.TimeoutExpired, RuntimeError, OSError, ValueError) as error:
+                with self.kept.lock:
+                    self.kept.faults.append(f"{type(self).__name__}: {error}")
+
+    def end(self) -> None:
+        self._enough.set()
+
+    def act(self) -> None:
+        raise NotImplementedError
+
+
+class Submitter(Actor):
+    most_waiting = 30
+
+    def act(self) -> None:
+        user = self.random.choice(USERS)
+        waiting = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%i", check=False).stdout.split()
+        if len(waiting) > self.most_waiting:
+            return
+        options = self.random.choice(SHAPES)(self.random)
+        features = self.random.choice(FEATURES)
+        said = SAY.format(self.random.choice((0, 1, 2)))
+        done = self.lab.run("sbatch", "--parsable", "-o", "/dev/null", *options, *features, "--wrap", said,
+                            user=user, check=False, timeout=60)  # fmt: skip
+        with self.kept.lock:
+            if done.returncode:
+                self.kept.refused.append((" ".join([*options, *features]), done.stderr))
+                return
+            job = done.stdout.strip().split(";")[0]
+            self.kept.accepted.append(job)
+            if "-H" in options:
+                self.kept.own[job] = features[1] if features[:1] == ["-C"] else ""
+
+
+class Changer(Actor):
+    """A user updates, holds or releases one of his waiting jobs."""
+
+    def act(self) -> None:
+        lines = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%A %u", check=False).stdout.split("\n")
+        mine = [line.split() for line in lines if line.split()[1:] and line.split()[1] in USERS]
+        if not mine:
+            return
+        job, user = self.random.choice(mine)
+        verb = self.random.choice(("update", "update", "hold", "release"))
+        words = ["update", f"jobid={job}", *self.random.choice(CHANGES)(self.random)] if verb == "update" else [verb, job]
+        done = self.lab.run("scontrol", *words, user=user, check=False, timeout=60)
+        with self.kept.lock:
+            if done.returncode == 0:
+                self.kept.changed.append(job)
+
+
+class Roller(Actor):
+    """An administrator who sends nodes to one of the images, by hand."""
+
+    def __init__(self, lab: Lab, kept: Kept, seed: int, pause: float, images: list[str]) -> None:
+        super().__init__(lab, kept, seed, pause)
+        self.images = images
+
+    def act(self) -> None:
+        rebuild(self.lab, self.kept, self.random.choice(self.lab.nodes), self.random.choice(self.images))
+
+
+class Controller(Actor):
+    """slurmctld is reconfigured or restarted. Not killed: Slurm itself then forgets jobs of the last
+    seconds and gives their ids away a second time ("Duplicate jobid" drains nodes)."""
+
+    def act(self) -> None:
+        what = self.random.choice(("reconfigure", "restart"))
+        with self.kept.lock:
+            self.kept.events.append(what)
+        if what == "reconfigure":
+            self.lab.run("scontrol", "reconfigure", check=False)
+            return
+        services.stop(self.lab.controller, "slurmctld")
+        services.start_slurmctld(self.lab.controller)
+
+
+def rebuild(lab: Lab, kept: Kept, node: str, image: str) -> str:
+    lab.set_desired(node, image)
+    done = lab.run("sbatch", "--parsable", "--reboot", "-w", node, "-o", "/dev/null", "--wrap",
+                   "cohort-node verify", check=False, timeout=60)  # fmt: skip
+    job = done.stdout.strip() if done.returncode == 0 else ""
+    if job:
+        with kept.lock:
+            kept.rebuilds.append(job)
+    return job
+
+
+def for_a_while(actors: list[Actor], seconds: float, alive) -> None:
+    """Runs ACTORS; ALIVE() is asked twice a second and may raise."""
+    for actor in actors:
+        actor.start()
+    deadline = time.monotonic() + seconds
+    try:
+        while time.monotonic() < deadline:
+            alive()
+            time.sleep(0.5)
+    finally:
+        for actor in actors:
+            actor.end()
+        for actor in actors:
+            actor.join(90)
