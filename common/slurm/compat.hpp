@@ -30,6 +30,16 @@ int slurm_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 extern void* part_list __attribute__((weak));
 }
 
+// slurmctld's list of the features that nodes have now, and one entry of it [slurmctld.h of 22.05]. Read only up to
+// 23.02 (common/slurm/live_features.hpp).
+extern "C" void* active_feature_list __attribute__((weak));
+struct CohortNodeFeature {
+    std::uint32_t magic;
+    char* name;
+    bitstr_t* node_bitmap;
+};
+constexpr std::uint32_t cohort_feature_magic = 0x34dfd8b5;
+
 // The hook job_modify got a message for the user with 23.02; nothing checks the number for us.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 #define COHORT_JOB_MODIFY_PARAMETERS \

@@ -11,6 +11,8 @@ libcohort_slurm_la_SOURCES = \
 	common/slurm/job_desc.hpp \
 	common/slurm/job_writer.cpp \
 	common/slurm/job_writer.hpp \
+	common/slurm/live_features.cpp \
+	common/slurm/live_features.hpp \
 	common/slurm/load.cpp \
 	common/slurm/load.hpp \
 	common/slurm/node_writer.cpp \

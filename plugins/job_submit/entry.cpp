@@ -24,6 +24,7 @@
 #include "common/slurm/handles.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/job_desc.hpp"
+#include "common/slurm/live_features.hpp"
 #include "common/text.hpp"
 #include "plugins/job_submit/conversion.hpp"
 #include "plugins/job_submit/guard/guard_hooks.hpp"
@@ -43,7 +44,8 @@ struct Plugin {
     Published<World> world;
     RebuildLedger ledger;
     Hooks hooks{world, ledger, [this] { wake(); }};
-    GuardHooks guard_hooks{world, [](std::string_view list) { return slurm::expand_hosts(list); }};
+    GuardHooks guard_hooks{world, [](std::string_view list) { return slurm::expand_hosts(list); },
+                           &slurm::features_are_live};
     Refresher refresher{slurm_source(&slurm::compat::in_active_controller), configuration_path(),
                         ::geteuid(), world, ledger};
     std::unique_ptr<RefreshThread> thread;

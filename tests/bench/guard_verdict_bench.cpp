@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // How long a verdict takes with a snapshot of ten thousand nodes in two revisions. Prints the
-// median and the 99th percentile per kind of request, and fails when one passes 50 microseconds.
+// median and the 99th percentile per kind of request, by the wall clock and by the thread's own
+// (which other programs on the machine do not stretch), and fails when the latter passes 50 us.
 // Run by `make bench`, never by `make check`: a time is no proof on a busy machine.
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <time.h>
 
 #include "common/guard/verdict.hpp"
 
@@ -63,6 +65,17 @@ std::vector<Kind> kinds() {
             {"100000 tasks", tasks}};
 }
 
+double thread_us() {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
+}
+
+double part(std::vector<double>& times, double share) {
+    std::sort(times.begin(), times.end());
+    return times[static_cast<std::size_t>(static_cast<double>(times.size() - 1) * share)];
+}
+
 }  // namespace
 
 int main() {
@@ -74,20 +87,20 @@ int main() {
     std::printf("view of %zu nodes built in %.1f ms\n", node_count, built.count());
     bool good = true;
     for (const auto& kind : kinds()) {
-        std::vector<double> times;
+        std::vector<double> wall, own;
         std::size_t kept = 0;
         for (std::size_t i = 0; i < rounds; ++i) {
             const auto start = Clock::now();
+            const double cpu = thread_us();
             const auto verdict = judge(kind.request, {}, &view);
-            times.push_back(
-                std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+            own.push_back(thread_us() - cpu);
+            wall.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
             kept += verdict.message.size();
         }
-        std::sort(times.begin(), times.end());
-        const double p50 = times[rounds / 2], p99 = times[rounds * 99 / 100];
-        std::printf("%-36s median %6.1f us  p99 %6.1f us%s\n", kind.name, p50, p99,
+        std::printf("%-36s median %6.1f us  p99 %6.1f us  (wall: %6.1f, %6.1f)%s\n", kind.name,
+                    part(own, 0.5), part(own, 0.99), part(wall, 0.5), part(wall, 0.99),
                     kept == 0 ? "  (nothing bound)" : "");
-        good = good && p99 <= limit_us;
+        good = good && part(own, 0.99) <= limit_us;
     }
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

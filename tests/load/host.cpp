@@ -113,7 +113,6 @@ __attribute__((visibility("default"))) void* part_list = &part_list;
 }
 
 NO_CONTROLLER(slurm_load_ctl_conf)
-NO_CONTROLLER(slurm_notify_job)
 NO_CONTROLLER(slurm_load_node)
 NO_CONTROLLER(slurm_load_node_single)
 NO_CONTROLLER(slurm_load_partitions)
@@ -126,6 +125,7 @@ NO_CONTROLLER(slurm_update_node)
 NO_CONTROLLER(slurm_update_job2)
 NO_CONTROLLER(slurm_kill_job)
 NO_CONTROLLER(slurm_requeue)
+NO_CONTROLLER(slurm_notify_job)
 NO_CONTROLLER(slurm_bit_ffs)
 NOTHING(slurm_hostlist_create)
 NOTHING(slurm_hostlist_push_host)

@@ -134,6 +134,27 @@ void show_fault(Submit submit, const Row& row, const char* name) {
     }
 }
 
+// job_modify takes a message from Slurm 23.02 on; an argument too many does no harm here.
+using Modify = int (*)(job_desc_msg_t*, void*, std::uint32_t, char**);
+
+// Every pointer of a job_desc_msg_t may be null, every number 0 or NO_VAL, for root and for users.
+void show_empty_jobs(Submit submit, Modify modify, const Row& row) {
+    job_desc_msg_t zero;
+    std::memset(&zero, 0, sizeof zero);
+    for (const std::uint32_t uid : {0u, 1000u})
+        for (job_desc_msg_t job : {zero, description()}) {
+            char* message = nullptr;
+            expect(submit(&job, uid, &message) == 0, row.file + ": an empty submission passes");
+            if (message) host::release(message);
+            message = nullptr;
+            job_desc_msg_t change = zero;
+            change.reboot = NO_VAL16;
+            expect(modify(&change, nullptr, uid, &message) == 0, row.file + ": an empty change");
+            if (message) host::release(message);
+            host::release(job.admin_comment);
+        }
+}
+
 void use_job_submit(void* library, const Row& row) {
     const auto* version = static_cast<const std::uint32_t*>(::dlsym(library, "plugin_version"));
     const auto* type = static_cast<const char*>(::dlsym(library, "plugin_type"));
@@ -145,6 +166,7 @@ void use_job_submit(void* library, const Row& row) {
     expect(threads_become(before + 1), row.file + ": one thread");
     show_variables(submit, row);
     show_refusal(submit, row);
+    show_empty_jobs(submit, function<Modify>(library, "job_modify"), row);
     if (row.file.find("faults") != std::string::npos) {
         show_fault(submit, row, "cohort-test-throw");
         show_fault(submit, row, "cohort-test-throw-int");

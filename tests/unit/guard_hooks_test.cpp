@@ -102,7 +102,8 @@ struct Bench {
     Fake source;
     GuardCaretaker caretaker{source, 991, [] { return now; }};
     Published<cohort::World> published;
-    GuardHooks hooks{published, expand};
+    bool live = true;  // slurmctld has the labels among its features
+    GuardHooks hooks{published, expand, [this](const auto&) { return live; }};
 
     explicit Bench(Small world) : source(std::move(world)) {}
 
@@ -132,6 +133,20 @@ int main() {
     return unit::run(
         "guard hooks",
         {
+            {"features that slurmctld has just lost are not named: held, judged a moment later",
+             [] {
+                 Bench bench(mixed());
+                 bench.run(1);
+                 bench.live = false;
+                 const auto answer = bench.hooks.submit(two_nodes(), {}, "", false, now);
+                 unit::expect(answer.hold && !answer.refused && !answer.features, "held");
+                 unit::expect(bench.hooks.take_cold_holds(), "and the thread looks for it");
+                 Bench same(uniform());
+                 same.run(1);
+                 same.live = false;
+                 unit::expect(!same.hooks.submit(two_nodes(), {}, "", false, now).hold,
+                              "where nothing is to be bound it does not matter");
+             }},
             {"a bound job gets its features, the mark, and one line for its user",
              [] {
                  Bench bench(mixed());

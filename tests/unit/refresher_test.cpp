@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/file.hpp"
+#include "common/log.hpp"
 #include "common/rebuild_mark.hpp"
 #include "common/snapshot_file.hpp"
 #include "tests/unit/job_submit_fixture.hpp"
@@ -118,6 +119,29 @@ struct Bench {
     const Settings& settings() const { return world.get()->policy->configuration->site; }
     std::string state(const std::string& file) const { return dir + "/state-cohort/" + file; }
 };
+
+std::vector<std::string> heard;
+void hear(log::Level, std::string_view line) {
+    if (line.find("the guard is off") != std::string_view::npos) heard.emplace_back(line);
+}
+
+void notice_rules(std::vector<Rule>& rules) {
+    rules.push_back({"a cohort that was never adopted is named once an hour", [] {
+                         Bench b;
+                         heard.clear();
+                         log::set_sink(hear);
+                         b.step();
+                         b.step();
+                         expect_equal(heard.size(), std::size_t{1});
+                         expect_contains(heard[0], "off for main: its nodes carry no labels");
+                         b.step(3601);
+                         expect_equal(heard.size(), std::size_t{2});
+                         b.configure("MixedRevision=off\n");
+                         b.step(3601);
+                         log::set_sink(nullptr);
+                         expect_equal(heard.size(), std::size_t{2});
+                     }});
+}
 
 void reading_rules(std::vector<Rule>& rules) {
     rules.push_back({"cold before the first reading, warm after it", [] {
@@ -375,6 +399,7 @@ void file_rules(std::vector<Rule>& rules) {
 int main() {
     std::vector<Rule> rules;
     reading_rules(rules);
+    notice_rules(rules);
     job_rules(rules);
     config_rules(rules);
     file_rules(rules);

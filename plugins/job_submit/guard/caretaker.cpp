@@ -19,6 +19,7 @@ constexpr milliseconds send_interval{500};
 constexpr std::size_t plan_seconds = 5;
 // How long Slurm may take to create a job after its hook.
 constexpr milliseconds creation{5000};
+constexpr std::chrono::hours notice_interval{1};
 
 std::vector<guard::CohortDefinition> cohorts_of(const Policy& policy, const Snapshot& snapshot,
                                                 ClusterSource& source, std::string& fault) {
@@ -52,9 +53,26 @@ bool GuardCaretaker::look(const std::shared_ptr<const Snapshot>& snapshot, const
             canary_ = node.name;
             break;
         }
+    say_what_is_off();
     if (!all_uniform(*world_.view)) settled_ = false;
     if (policy.configuration) most_planned_ = policy.configuration->site.sweep_rate * plan_seconds;
     return repair_features(*snapshot);
+}
+
+// A guard that is not there must not be taken for one that has nothing to do.
+void GuardCaretaker::say_what_is_off() {
+    if (now_() < notice_due_) return;
+    notice_due_ = now_() + notice_interval;
+    std::vector<std::string> names;
+    for (const auto& cohort : world_.view->cohorts())
+        if (!cohort.adopted && cohort.rule.mixed != MixedRevision::off && cohort.nodes.count() > 1)
+            names.push_back(cohort.name);
+    if (!names.empty())
+        log::warning(
+            "the guard is off for {}: its nodes carry no labels, and jobs may span two "
+            "revisions there. 'scohort adopt' brings it in, MixedRevision=off ends this",
+            text::join(names, ", "));
+    if (world_.off) log::warning("the guard is switched off; 'scohort guard on' ends that");
 }
 
 bool GuardCaretaker::repair_features(const Snapshot& snapshot) {

@@ -59,6 +59,7 @@ class GuardCaretaker {
     bool knows_a_label() const { return !canary_.empty(); }
 
   private:
+    void say_what_is_off();
     bool repair_features(const Snapshot& snapshot);
     void read_jobs();
     bool still_there(const guard::JobChange& change);
@@ -74,7 +75,7 @@ class GuardCaretaker {
     std::size_t sent_ = 0;
     bool settled_ = true;  // uniform, and the queue has been given back
     std::size_t most_planned_ = 100;
-    Clock::time_point jobs_due_{}, send_due_{}, held_until_{};
+    Clock::time_point jobs_due_{}, send_due_{}, held_until_{}, notice_due_{};
     std::string canary_, complaint_;
     struct UnderWay {
         Clock::time_point since;  // in the published world

@@ -28,16 +28,18 @@ GuardAnswer refusal(std::string message) {
     return answer;
 }
 
-// The view to judge by; nullptr: cold or stale.
-const guard::GuardView* fresh(const World& world, Clock::time_point now) {
-    return world.freshness(now) == Freshness::warm ? world.guard.view.get() : nullptr;
-}
-
 bool same(const GuardAnswer& a, const GuardAnswer& b) {
     return a.features == b.features && a.prefer == b.prefer;
 }
 
 }  // namespace
+
+const guard::GuardView* GuardHooks::fresh(const World& world, Clock::time_point now) const {
+    const auto* view = world.freshness(now) == Freshness::warm ? world.guard.view.get() : nullptr;
+    // Where nothing is to be bound no feature is named, and a lost one harms nobody.
+    if (!view || all_uniform(*view)) return view;
+    return live_(view->revisions()) ? view : nullptr;
+}
 
 GuardAnswer GuardHooks::submit(const guard::Request& request, const guard::Caller& caller,
                                const std::string& admin_comment, bool held,

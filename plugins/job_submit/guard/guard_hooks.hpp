@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,8 +27,11 @@ struct GuardAnswer {
 
 class GuardHooks {
   public:
-    GuardHooks(const Published<World>& world, guard::ExpandHosts expand)
-        : world_(world), expand_(std::move(expand)) {}
+    // LIVE: does slurmctld know these features at this moment?
+    using Live = std::function<bool(const std::vector<std::string>&)>;
+    GuardHooks(const Published<World>& world, guard::ExpandHosts expand,
+               Live live = [](const std::vector<std::string>&) { return true; })
+        : world_(world), expand_(std::move(expand)), live_(std::move(live)) {}
 
     // HELD: the submitter holds the job himself.
     GuardAnswer submit(const guard::Request& request, const guard::Caller& caller,
@@ -41,8 +45,12 @@ class GuardHooks {
     bool take_cold_holds() const { return cold_holds_.exchange(false); }
 
   private:
+    // The view to judge by; nullptr: cold or stale, or slurmctld has just lost the features.
+    const guard::GuardView* fresh(const World& world, Clock::time_point now) const;
+
     const Published<World>& world_;
     guard::ExpandHosts expand_;
+    Live live_;
     mutable std::atomic<bool> cold_holds_{false};
     std::mutex mutex_;
     guard::Overlay overlay_;
