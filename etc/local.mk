@@ -6,6 +6,8 @@ dist_example_DATA = \
 	etc/slurm.conf.fragment
 examplepluginsdir = $(exampledir)/plugstack.conf.d
 dist_exampleplugins_DATA = etc/plugstack.conf.d/cohort.conf
+completiondir = $(datadir)/bash-completion/completions
+dist_completion_DATA = etc/bash-completion/scohort
 exampleprofiledir = $(exampledir)/profile.d
 dist_exampleprofile_DATA = etc/profile.d/zz-flox-task-profile.sh
 # For sites that may not load SPANK plugins.

@@ -216,6 +216,9 @@ tests_unit_node_judge_test_SOURCES = \
 tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_node_judge_test_LDADD = $(UNIT_LDADD)
 
+TESTS += tests/unit/completion_test
+EXTRA_DIST += tests/unit/completion_test
+
 dist_man_MANS += \
 	rebootprog/cohort-gate.8 \
 	rebootprog/cohort-node.8 \

@@ -55,6 +55,16 @@ std::string cut(std::string_view text, std::size_t width) {
     return out + "~";
 }
 
+// A request id in full leaves no room for what went wrong; its beginning is enough to find it.
+std::string short_requests(std::string text) {
+    constexpr std::string_view mark = "req-";
+    constexpr std::size_t uuid = 36, kept = 8;
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1))
+        if (text.size() - at >= mark.size() + uuid && text[at + mark.size() + kept] == '-')
+            text.erase(at + mark.size() + kept, uuid - kept);
+    return text;
+}
+
 std::vector<std::string> wrapped(const std::string& sentence, std::size_t width) {
     std::vector<std::string> lines;
     std::string rest = wrap_words(sentence, width);
@@ -171,7 +181,7 @@ std::vector<std::string> rows_of(const View& view, const Screen& screen, std::si
         std::string line =
             cut(fmt::format("{:<{}} {:<10} {:>8} {:<{}} {}", node.row.node, name, word_of(node),
                             since == 0 ? "" : span_of(view.now - since), cut(node.state, state),
-                            state, what_of(node, view.now)),
+                            state, short_requests(what_of(node, view.now))),
                 screen.width);
         if (line.size() > name + 1 + word_width)
             line.replace(

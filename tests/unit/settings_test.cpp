@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/settings.hpp"
 
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+
 #include "tests/unit/unit.hpp"
 
 using cohort::parse_configuration;
@@ -95,6 +99,25 @@ int main() {
             {"a site-wide key is refused on a cohort line",
              [] {
                  unit::expect_contains(error_of("Cohort=a Nodes=n1 StateDir=/x"), "whole site");
+             }},
+            {"the sample is right with every line switched on",
+             [] {
+                 const char* source = std::getenv("srcdir");
+                 const std::string path =
+                     std::string(source ? source : ".") + "/etc/cohort.conf.example";
+                 std::ifstream file(path);
+                 std::string text, line;
+                 std::size_t keys = 0;
+                 while (std::getline(file, line)) {
+                     const bool key = line.size() > 1 && line[0] == '#' &&
+                                      std::isupper(static_cast<unsigned char>(line[1]));
+                     if (key) ++keys;
+                     text += (key ? line.substr(1) : line) + "\n";
+                 }
+                 unit::expect(keys >= 30, "no sample at " + path);
+                 const auto read = parse_configuration(text, "cohort.conf.example");
+                 unit::expect(read.has_value(), read ? "" : read.error().message);
+                 unit::expect_equal(read->cohorts.size(), std::size_t{1});
              }},
             {"the state folder lies beside Slurm's own",
              [] {

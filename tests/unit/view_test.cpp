@@ -180,6 +180,8 @@ void show_picture() {
     unit::expect(widest(text) <= 100, text);
     unit::expect(text.find('\033') == std::string::npos, "no colour");
     unit::expect_contains(picture_of(v, {100, 24, true, true}, {}), "\033[1;97;41mfailed    \033[0m");
+    v.nodes[5].row.why = "rebuild req-1c3ba414-3f4c-4380-ac7d-022f46beea03 failed: No valid host";
+    unit::expect_contains(picture_of(v, plain, {}), "rebuild req-1c3ba414 failed: No valid host");
 }
 
 void show_sizes() {
