@@ -216,8 +216,12 @@ tests_unit_node_judge_test_SOURCES = \
 tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_node_judge_test_LDADD = $(UNIT_LDADD)
 
-TESTS += tests/unit/completion_test
-EXTRA_DIST += tests/unit/completion_test
+TESTS += \
+	tests/unit/completion_test \
+	tests/unit/manual_test
+EXTRA_DIST += \
+	tests/unit/completion_test \
+	tests/unit/manual_test
 
 dist_man_MANS += \
 	rebootprog/cohort-gate.8 \

@@ -34,9 +34,9 @@ header p { margin: 6px 0 0; color: var(--soft); }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
   padding: 18px 20px; margin-top: 18px; }
 .tiles { display: grid; gap: 14px; margin-top: 20px;
-  grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); }
+  grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 13px 16px; }
-.tile b { display: block; font-size: 25px; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.tile b { display: block; font-size: 22px; line-height: 1.35; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .tile span { color: var(--soft); font-size: 13px; }
 .tile.bad b { color: var(--fail); }
 .bar { display: flex; height: 12px; border-radius: 6px; overflow: hidden; background: var(--old);
@@ -57,7 +57,9 @@ header p { margin: 6px 0 0; color: var(--soft); }
 .track { position: relative; height: 14px; border-radius: 3px; overflow: hidden; background: var(--old); }
 .track i { position: absolute; top: 0; bottom: 0; }
 .track i.job { top: auto; bottom: 1px; height: 4px; border-radius: 2px; background: var(--job); opacity: .8; }
-.dense .row { height: 11px; } .dense .track { height: 9px; } .dense .row > span { font-size: 9px; line-height: 11px; }
+.dense .row[data-node] { height: 11px; }
+.dense [data-node] .track { height: 9px; }
+.dense .row[data-node] > span { font-size: 9px; line-height: 11px; }
 .dense .track i.job { height: 3px; bottom: 0; }
 .old { background: var(--old); } .new { background: var(--new); } .wait { background: var(--wait); }
 .build { background: var(--build); } .fail { background: var(--fail); } .job { background: var(--job); }
