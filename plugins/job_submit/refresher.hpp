@@ -56,7 +56,7 @@ class Refresher {
     void take_jobs(Clock::time_point began, const std::vector<Job>& jobs);
     void publish();
     void complain(const Status& read);
-    std::chrono::milliseconds refresh_interval() const;
+    std::chrono::milliseconds refresh_interval(Clock::duration took) const;
 
     std::unique_ptr<ClusterSource> source_;
     ConfigKeeper config_;

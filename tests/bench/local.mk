@@ -3,7 +3,10 @@
 # busy machine. BENCHES are programs that need nothing; the rest is on the lab (root).
 EXTRA_PROGRAMS = $(BENCHES)
 CLEANFILES += $(BENCHES)
-EXTRA_DIST += tests/bench/bench_spank.py
+EXTRA_DIST += \
+	tests/bench/bench_guard.py \
+	tests/bench/bench_spank.py \
+	tests/bench/guard_rule.lua
 BENCH_STAGE = $(abs_builddir)/bench-stage
 
 .PHONY: bench
@@ -12,4 +15,5 @@ bench: all $(BENCHES)
 	rm -rf $(BENCH_STAGE)
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(BENCH_STAGE) >/dev/null
 	$(srcdir)/tests/bench/bench_spank.py --stage $(BENCH_STAGE)
+	$(srcdir)/tests/bench/bench_guard.py --stage $(BENCH_STAGE) --verdict ./tests/bench/guard_verdict_bench
 	rm -rf $(BENCH_STAGE)

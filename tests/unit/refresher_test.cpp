@@ -33,6 +33,7 @@ struct FakeCluster {
     std::vector<std::uint32_t> asked_for;  // users
     int full_loads = 0;
     int calls = 0;
+    milliseconds takes{1};
 };
 
 class FakeSource final : public ClusterSource {
@@ -66,7 +67,7 @@ class FakeSource final : public ClusterSource {
     template <class T>
     Result<T> answer(const T& value) {
         ++cluster_.calls;
-        now += milliseconds(1);
+        now += cluster_.takes;
         if (!cluster_.answers) return fail(Errc::unreachable, "no controller");
         return value;
     }
@@ -182,6 +183,19 @@ void reading_rules(std::vector<Rule>& rules) {
                          b.step();
                          now += std::chrono::seconds(3);
                          expect(b.refresher->step() <= milliseconds(3000), "reads in time");
+                     }});
+    rules.push_back({"a slow controller is asked less often: one percent of its time", [] {
+                         Bench b;
+                         b.cluster.takes = milliseconds(20);  // each of several calls
+                         b.step();
+                         const auto generation = [&b] {
+                             return b.world.get()->snapshot->generation;
+                         };
+                         const auto first = generation();
+                         b.step(4);
+                         expect_equal(generation(), first);
+                         b.step(7);
+                         expect(generation() > first, "read again before it grows stale");
                      }});
     rules.push_back({"a standby reads nothing and writes nothing", [] {
                          Bench b;

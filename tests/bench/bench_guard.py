@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the guard costs a real slurmctld of ten thousand defined nodes, and what Lua would.
+
+Usage: bench_guard.py --stage DIR --verdict PROGRAM [--rounds N]    (root; `make bench` does it)
+  the verdict against the same rule in Lua, in turn (needs lua; job_submit/lua embeds it)
+  sbatch rate with and without the plugin, in turn, each after a restart of slurmctld
+  restart to all labels back; memory of slurmctld; the plugin's share of slurmctld's RPC time (sdiag)
+Ratios with their smallest and largest value. Exit 1 when a target is missed.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "lab")]
+
+import namespace  # noqa: E402
+import services  # noqa: E402
+from lab import Lab  # noqa: E402
+from machines import wait_until  # noqa: E402
+
+NODES, JOBS = 10000, 100
+A, B = "rev_" + "a" * 16, "rev_" + "b" * 16
+HALVES = ((f"c[1-{NODES // 2}]", A), (f"c[{NODES // 2 + 1}-{NODES}]", B))
+TARGETS = {"lua": 20, "labels": 5.0, "share": 0.01}
+# Held: the queue's length is the same in every round.
+SUBMIT = f"""
+import subprocess, time
+begin = time.perf_counter()
+for _ in range({JOBS}):
+    subprocess.run(["sbatch", "-H", "-N2", "-p", "big", "--wrap", "true"], check=True, capture_output=True)
+print({JOBS} / (time.perf_counter() - begin))
+"""
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
+
+
+def against_lua(program: str, rounds: int) -> bool:
+    lua = next((p for p in ("lua5.4", "lua5.3", "lua5.1", "lua") if shutil.which(p)), None)
+    if not lua:
+        print("lua is not installed: not compared with job_submit/lua's language")
+        return True
+    ratios = []
+    for _ in range(rounds):
+        rows = subprocess.run([program], capture_output=True, text=True).stdout
+        ours = float(re.search(r"^features +median +([\d.]+)", rows, re.M).group(1))
+        theirs = float(subprocess.run([lua, HERE / "guard_rule.lua"], capture_output=True, text=True, check=True).stdout)
+        ratios.append(theirs / ours)
+    print(f"the same rule in {lua} takes {spread(ratios)} times as long (target {TARGETS['lua']})")
+    return statistics.median(ratios) >= TARGETS["lua"]
+
+
+def restart(lab: Lab, plugin: bool) -> float:
+    """Seconds from the start of slurmctld until the last label is back (0 without the plugin)."""
+    services.stop(lab.controller, "slurmctld", seconds=120)
+    lab.conf["JobSubmitPlugins"] = "cohort" if plugin else None
+    lab.write_slurm_conf()
+    begin = time.monotonic()
+    services.start_slurmctld(lab.controller)
+    if not plugin:
+        return 0
+    wait_until(lambda: all(label in lab.node(name)["ActiveFeatures"]
+                           for name, label in (("c1", A), (f"c{NODES}", B))), 60, "labels", 0.02)  # fmt: skip
+    return time.monotonic() - begin
+
+
+def memory(lab: Lab) -> float:
+    """Of slurmctld, resident, in MB."""
+    pid = services.pid(lab.controller, "slurmctld")
+    status = lab.out("cat", f"/proc/{pid}/status")
+    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+
+
+def rpc_share(lab: Lab, seconds: float) -> tuple[float, float]:
+    """RPC time of SlurmUser (the plugin is his only client here) in SECONDS: of the wall, in ms."""
+    lab.run("sdiag", "-r")
+    time.sleep(seconds)
+    text = lab.out("sdiag")
+    users = text[text.index("statistics by user"):]
+    row = re.search(r"slurm\s*\(\s*\d+\) count:(\d+)\s+ave_time:(\d+)\s+total_time:(\d+)", users)
+    total = int(row.group(3)) / 1e6 if row else 0.0
+    return total / seconds, total * 1000
+
+
+def controller(stage: str, rounds: int) -> bool:
+    conf = {"NodeName": f"c[1-{NODES}] NodeAddr=10.80.[0-39].[1-250] CPUs=64 RealMemory=1000 State=DOWN",
+            "SlurmctldDebug": "info"}
+    partitions = ["PartitionName=main Nodes=n1 Default=YES State=UP", f"PartitionName=big Nodes=c[1-{NODES}] State=UP"]
+    good = True
+    with Lab(nodes=1, stage=stage, conf=conf, partitions=partitions) as lab:
+        for names, label in HALVES:
+            lab.run("scontrol", "update", f"NodeName={names}", "Extra=" + json.dumps({"cohort_rev": label}), timeout=120)
+        rates: list[float] = []
+        labels, with_mb, without_mb = [], [], []
+        for _ in range(rounds):
+            labels.append(restart(lab, plugin=True))
+            time.sleep(3)
+            ours = float(lab.out("python3", "-c", SUBMIT, user="alice", timeout=300))
+            with_mb.append(memory(lab))
+            restart(lab, plugin=False)
+            time.sleep(3)
+            plain = float(lab.out("python3", "-c", SUBMIT, user="alice", timeout=300))
+            without_mb.append(memory(lab))
+            rates.append(ours / plain)
+            lab.run("scancel", "-u", "alice", timeout=120)
+        print(f"sbatch rate with the plugin: {spread(rates)} of that without")
+        print(f"restart to all labels back: {spread(labels)} s (target {TARGETS['labels']})")
+        print(f"memory of slurmctld: {spread(with_mb)} MB with, {spread(without_mb)} MB without")
+        restart(lab, plugin=True)
+        time.sleep(10)
+        share, ms = rpc_share(lab, 30)
+        print(f"RPC time of the plugin's thread: {ms:.0f} ms in 30 s, {100 * share:.2f} % of the wall "
+              f"(target {100 * TARGETS['share']:.0f} %)")  # fmt: skip
+        good = statistics.median(labels) <= TARGETS["labels"] and share <= TARGETS["share"]
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--stage", required=True, help="folder of `make install DESTDIR=`")
+    parser.add_argument("--verdict", required=True, help="guard_verdict_bench")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    namespace.reexecute([sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]], "bench")
+    good = against_lua(options.verdict, options.rounds)
+    good = controller(str(Path(options.stage).resolve()), options.rounds) and good
+    print("targets " + ("met" if good else "MISSED"))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
