@@ -161,11 +161,14 @@ std::string what_of(const ViewNode& node, std::int64_t now) {
     const std::string jobs = waits_for(node, now);
     switch (node.row.step) {
         case Step::planned:
-            return "its rebuild job is sent by scohort advance";
+            if (node.row.direct) return "out of service: rebuilt without a job when its turn comes";
+            return jobs.empty() ? "its turn has not come" : "its turn has not come; " + jobs;
         case Step::held:
             return jobs.empty() ? "its turn has not come" : "its turn has not come; " + jobs;
         case Step::released:
-            return jobs.empty() ? "Slurm starts its rebuild job" : "for " + jobs;
+            if (!jobs.empty()) return "for " + jobs;
+            return node.row.job != 0 ? "Slurm starts its rebuild job"
+                                     : "Slurm reboots it as soon as it is idle";
         case Step::rebuilding:
             if (boots(node))
                 return with_request("the cloud is done, it boots and proves itself", node);

@@ -103,7 +103,13 @@ void show_words() {
     unit::expect_equal(what(v, 3), std::string("waits: for job 1234 of alice until 12:30 and 1 more"));
     unit::expect_equal(what(v, 4), std::string("held: its turn has not come"));
     unit::expect_equal(what(v, 5), std::string("failed: No valid host was found (req-6)"));
-    unit::expect_contains(what(v, 6), "scohort advance");
+    unit::expect_equal(what(v, 6), std::string("planned: its turn has not come"));
+    auto direct = view({node("n", Step::planned), node("n", Step::released)});
+    direct.nodes[0].row.direct = true;
+    unit::expect_contains(what(direct, 0), "rebuilt without a job");
+    unit::expect_equal(what(direct, 1), std::string("starts: Slurm starts its rebuild job"));
+    direct.nodes[1].row.job = 0;
+    unit::expect_contains(what(direct, 1), "Slurm reboots it as soon as it is idle");
     auto named = mixed();
     named.nodes[5].row.why = "rebuild req-6 failed";
     unit::expect_equal(what(named, 5), std::string("failed: rebuild req-6 failed"));
