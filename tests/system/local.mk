@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \
+	tests/system/test_guard_cases.py \
 	tests/system/test_guard_forms.py \
 	tests/system/test_guard_gate.py \
 	tests/system/test_guard_rolling.py \
