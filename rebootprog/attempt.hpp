@@ -3,9 +3,10 @@
 // One attempt: takes one node to its desired image, from the first look to the action's end.
 //
 // Order of the writes, so that a kill -9 between any two of them is recognised by advance:
-// journal begun -> (read, decide) -> slot -> one node update: label withdrawn + cohort_want ->
-// journal posting -> the cohort is open for rolling (choke_point.hpp) -> POST -> journal following
-// + request id into cohort_want -> followed -> result into cohort_want -> journal ended.
+// journal begun -> (read, decide) -> one node update: label withdrawn + cohort_want -> journal
+// posting -> the cohort is open for rolling (choke_point.hpp) -> slot (and, when that took time,
+// read and decide again) -> POST -> journal following + request id into cohort_want -> followed ->
+// slot given back -> result into cohort_want -> journal ended.
 // Thread-safe: each attempt runs in one thread.
 #pragma once
 
@@ -46,6 +47,11 @@ struct AttemptContext {
     std::function<void()> cloud_answered;
     // Returns when no job can span the node's old and new revision any more; may be empty.
     std::function<void(const std::string& node)> open_cohort = {};
+    // Returns when the action may have ended or UNTIL has passed: one request per round for all
+    // attempts of a process (follower.hpp). Empty: each attempt asks by itself, every `poll`.
+    std::function<Result<ActionState>(const std::string& server, const std::string& request,
+                                      Clock::time_point until)>
+        follower = {};
     // Slurm asks for a boot later than its call, in whole seconds: a machine that is back within
     // two of them would be missed and its job given up at ResumeTimeout [22.05, measured].
     Clock::time_point first_post = Clock::now() + std::chrono::seconds(2);

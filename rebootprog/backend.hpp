@@ -9,9 +9,11 @@
 // Implementations are thread-safe: one object serves all worker threads.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/result.hpp"
 #include "rebootprog/decide.hpp"
@@ -62,6 +64,10 @@ class Backend {
     virtual Result<std::optional<ActionState>> newest_action(const std::string& server,
                                                              const std::string& action,
                                                              std::int64_t since) = 0;
+    // The servers that the back end has touched since WHEN (our clock), in one request. Anything
+    // but unreachable: it has no such list.
+    virtual Result<std::vector<ServerState>> changed_since(
+        std::chrono::system_clock::time_point when);
 };
 
 }  // namespace cohort

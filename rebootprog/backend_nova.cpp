@@ -20,6 +20,14 @@ ServerState convert(openstack::Server server) {
             .ram_mb = server.ram_mb};
 }
 
+Result<std::vector<ServerState>> convert(Result<std::vector<openstack::Server>> found) {
+    if (!found) return tl::unexpected(found.error());
+    std::vector<ServerState> all;
+    all.reserve(found->size());
+    for (auto& server : *found) all.push_back(convert(std::move(server)));
+    return all;
+}
+
 ActionState convert(openstack::Action action) {
     return {.request = std::move(action.request_id),
             .finished = action.finished,
@@ -95,12 +103,12 @@ Result<std::optional<ActionState>> NovaBackend::newest_action(const std::string&
 }
 
 Result<std::vector<ServerState>> NovaBackend::servers() {
-    auto found = cloud_->servers();
-    if (!found) return tl::unexpected(found.error());
-    std::vector<ServerState> all;
-    all.reserve(found->size());
-    for (auto& server : *found) all.push_back(convert(std::move(server)));
-    return all;
+    return convert(cloud_->servers());
+}
+
+Result<std::vector<ServerState>> NovaBackend::changed_since(
+    std::chrono::system_clock::time_point when) {
+    return convert(cloud_->servers_changed_since(when));
 }
 
 Result<std::unique_ptr<NovaBackend>> open_nova(const Settings& settings,

@@ -24,6 +24,8 @@ class NovaBackend : public Backend {
     Result<std::optional<ActionState>> newest_action(const std::string& server,
                                                      const std::string& action,
                                                      std::int64_t since) override;
+    Result<std::vector<ServerState>> changed_since(
+        std::chrono::system_clock::time_point when) override;
     Status probe() { return cloud_->probe(); }
     Result<std::vector<ServerState>> servers();
     Result<std::vector<std::string>> roles() { return cloud_->roles(); }

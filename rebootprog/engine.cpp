@@ -15,6 +15,7 @@
 #include "rebootprog/backend_nova.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/choke_point.hpp"
+#include "rebootprog/follower.hpp"
 #include "rebootprog/rebuild_jobs.hpp"
 
 namespace cohort {
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds patience_of_one_call{10};
 constexpr std::chrono::seconds retry_of_open{5};
+constexpr std::chrono::milliseconds poll{1000};
 
 // A clouds.yaml that is missing or wrong is a cloud out of reach: it may be mended in time.
 Result<std::unique_ptr<NovaBackend>> open_nova_until(const Site& site,
@@ -117,6 +119,7 @@ int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
         return exit_code::unreachable;
     }
     std::once_flag first_fault;
+    Follower follower(**backend, poll);
     const AttemptContext context{
         .settings = site.settings(),
         .state_dir = site.state_dir,
@@ -132,15 +135,18 @@ int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
         .open_cohort =
             [&](const std::string& node) {
                 wait_until_open(site.state_dir, site.settings(), node, deadline);
-            }};
+            },
+        .follower = [&](const std::string& server, const std::string& request,
+                        auto until) { return follower.wait(server, request, until); }};
     std::atomic<std::size_t> next{0}, failed{0};
     const auto work = [&] {
         for (std::size_t i = next++; i < nodes.size(); i = next++)
             if (!attempt_node(site, context, nodes[i])) ++failed;
     };
-    // Threads wait for slots; more of them than slots would only wait.
+    // Beside each that has a slot another one looks, announces and writes down how it ended.
     std::vector<std::thread> workers;
-    const auto count = std::min<std::size_t>(nodes.size(), site.settings().max_concurrent);
+    const auto count =
+        std::min<std::size_t>(nodes.size(), std::size_t{2} * site.settings().max_concurrent);
     for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
     work();
     for (auto& worker : workers) worker.join();

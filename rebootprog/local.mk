@@ -15,6 +15,8 @@ librebuild_la_SOURCES = \
 	rebootprog/advance_decide.hpp \
 	rebootprog/attempt.cpp \
 	rebootprog/attempt.hpp \
+	rebootprog/attempt_follow.cpp \
+	rebootprog/attempt_runner.hpp \
 	rebootprog/backend.hpp \
 	rebootprog/backend_nova.cpp \
 	rebootprog/backend_nova.hpp \
@@ -166,6 +168,7 @@ libruntime_la_LIBADD = libcohort.la
 if HAVE_CHECK
 REBUILD_UNIT_TESTS = \
 	tests/unit/advance_decide_test \
+	tests/unit/attempt_pace_test \
 	tests/unit/attempt_test \
 	tests/unit/decide_test \
 	tests/unit/doctor_test \
@@ -182,7 +185,15 @@ tests_unit_advance_decide_test_SOURCES = tests/unit/advance_decide_test.cpp
 tests_unit_advance_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_advance_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
 
-tests_unit_attempt_test_SOURCES = tests/unit/attempt_test.cpp
+tests_unit_attempt_pace_test_SOURCES = \
+	tests/unit/attempt_fixture.hpp \
+	tests/unit/attempt_pace_test.cpp
+tests_unit_attempt_pace_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_attempt_pace_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_attempt_test_SOURCES = \
+	tests/unit/attempt_fixture.hpp \
+	tests/unit/attempt_test.cpp
 tests_unit_attempt_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_attempt_test_LDADD = librebuild.la $(UNIT_LDADD)
 

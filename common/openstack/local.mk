@@ -41,6 +41,8 @@ libcohort_pace_la_SOURCES = \
 	rebootprog/desired.hpp \
 	rebootprog/desired_yaml.cpp \
 	rebootprog/desired_yaml.hpp \
+	rebootprog/follower.cpp \
+	rebootprog/follower.hpp \
 	rebootprog/slots.cpp \
 	rebootprog/slots.hpp
 libcohort_pace_la_CXXFLAGS = $(AM_CXXFLAGS) $(YAML_CFLAGS)
@@ -66,6 +68,7 @@ EXTRA_DIST += \
 if HAVE_CHECK
 OPENSTACK_UNIT_TESTS = \
 	tests/unit/desired_test \
+	tests/unit/follower_test \
 	tests/unit/openstack_answers_test \
 	tests/unit/openstack_clouds_test \
 	tests/unit/openstack_rules_test \
@@ -80,6 +83,10 @@ OPENSTACK_UNIT_LDADD = libcohort_pace.la libcohort_openstack.la $(CHECK_LIBS)
 tests_unit_desired_test_SOURCES = tests/unit/desired_test.cpp
 tests_unit_desired_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_desired_test_LDADD = $(OPENSTACK_UNIT_LDADD)
+
+tests_unit_follower_test_SOURCES = tests/unit/follower_test.cpp
+tests_unit_follower_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
+tests_unit_follower_test_LDADD = $(OPENSTACK_UNIT_LDADD)
 
 tests_unit_openstack_answers_test_SOURCES = tests/unit/openstack_answers_test.cpp
 tests_unit_openstack_answers_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/openstack/session.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <fmt/core.h>
@@ -22,6 +23,8 @@ using std::chrono::system_clock;
 
 // A token this near its end is not used any more.
 constexpr std::int64_t token_margin_seconds = 60;
+// How long one process waits while another signs in for all.
+constexpr std::int64_t longest_turn_seconds = 20;
 constexpr std::int64_t max_offset_spread_ms = 30000;  // what slow answers may cause
 
 double random_fraction() {
@@ -161,16 +164,32 @@ Result<Session::TokenPtr> Session::sign_in(Deadline deadline) {
     }
 }
 
+// The lock on the shared token; without it (a folder that cannot be written) everyone signs in.
+UniqueFd Session::wait_for_turn(const TokenPtr& refused_one, Deadline deadline) const {
+    if (options_.token_cache.empty()) return {};
+    if (usable(read_token_cache(options_.token_cache, config_), refused_one)) return {};
+    const auto left = std::chrono::duration_cast<seconds>(deadline - steady_clock::now());
+    const auto patience = std::clamp<std::int64_t>(left.count(), 0, longest_turn_seconds);
+    auto lock = lock_file(options_.token_cache + ".lock", static_cast<int>(patience));
+    return lock ? std::move(*lock) : UniqueFd();
+}
+
+bool Session::usable(const TokenPtr& token, const TokenPtr& refused_one) const {
+    const auto now = seconds_of(cloud_time(system_clock::now()));
+    return token && !(refused_one && token->id == refused_one->id) &&
+           (token->expires == 0 || token->expires - token_margin_seconds > now);
+}
+
 Result<Session::TokenPtr> Session::token(const TokenPtr& refused_one, Deadline deadline) {
     const auto asked = steady_clock::now();
     const std::lock_guard lock(token_mutex_);
-    if (!cache_read_ && !options_.token_cache.empty())
+    if (usable(token_, refused_one)) return token_;
+    // Of many processes that begin at the same moment one signs in, and the others use its token.
+    const auto turn = wait_for_turn(refused_one, deadline);
+    if (!options_.token_cache.empty()) {
         token_ = read_token_cache(options_.token_cache, config_);
-    cache_read_ = true;
-    const auto now = seconds_of(cloud_time(system_clock::now()));
-    const bool usable = token_ && token_ != refused_one &&
-                        (token_->expires == 0 || token_->expires - token_margin_seconds > now);
-    if (usable) return token_;
+        if (usable(token_, refused_one)) return token_;
+    }
     // While we waited for the lock another thread tried, in vain: one attempt serves both.
     if (failed_at_ > asked) return tl::unexpected(last_failure_);
     auto fresh = sign_in(deadline);

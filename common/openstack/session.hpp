@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/file.hpp"
 #include "common/openstack/cloud.hpp"
 #include "common/openstack/http.hpp"
 #include "common/openstack/keystone.hpp"
@@ -61,6 +62,8 @@ class Session {
 
     Deadline call_deadline() const;
     Result<TokenPtr> token(const TokenPtr& refused_one, Deadline deadline);
+    bool usable(const TokenPtr& token, const TokenPtr& refused_one) const;
+    UniqueFd wait_for_turn(const TokenPtr& refused_one, Deadline deadline) const;
     Result<TokenPtr> sign_in(Deadline deadline);
     Error sign_in_refused(const HttpAnswer& answer) const;
     HttpAnswer send(const HttpRequest& request, Deadline deadline);
@@ -81,7 +84,6 @@ class Session {
 
     std::mutex token_mutex_;
     TokenPtr token_;
-    bool cache_read_ = false;
     Error last_failure_;
     std::chrono::steady_clock::time_point failed_at_{};
 

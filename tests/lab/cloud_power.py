@@ -29,7 +29,7 @@ class Power:
             server.content = image
             server.spawned += 1
         self.cloud.counters[f"hook_{event}"] += 1
-        if not self.hook:
+        if not self.hook or not server.machine:
             return
         process = await asyncio.create_subprocess_exec(
             self.hook, event, server.name, server.id, image,

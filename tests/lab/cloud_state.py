@@ -57,6 +57,7 @@ class Server:
     updated: str = field(default_factory=now_iso)
     actions: list[Action] = field(default_factory=list)
     spawned: int = 0
+    machine: bool = True  # false: no hook runs for it
 
     _STATUS = {"active": "ACTIVE", "stopped": "SHUTOFF", "error": "ERROR", "paused": "PAUSED",
                "suspended": "SUSPENDED", "shelved_offloaded": "SHELVED_OFFLOADED", "rescued": "RESCUE"}

@@ -46,7 +46,8 @@ def start_true(nodes: list[str], more: list[str], images: list[Image], first: Im
     cloud = TrueCloud(folder, CONTROLLER_ADDRESS)
     try:
         cloud.start(described(images), cache)
-        cloud.add_servers([*nodes, *more], first.id)
+        grouped = [name for name in more if name.startswith("x-")]  # one request for all of them
+        cloud.add_servers([*nodes, *(set(more) - set(grouped))], first.id, len(grouped))
     except BaseException:
         cloud.stop()
         raise
@@ -57,9 +58,11 @@ def start_true(nodes: list[str], more: list[str], images: list[Image], first: Im
     return cloud
 
 
-def start(nodes: list[str], images: list[Image], first: Image, knobs: Mapping[str, object]):
+def start(nodes: list[str], more: list[str], images: list[Image], first: Image,
+          knobs: Mapping[str, object]):
     """The process and its control interface; the cloud serves when this returns."""
-    servers = [{"id": server_id(n), "name": n, "image": first.id} for n in nodes]
+    servers = [{"id": server_id(n), "name": n, "image": first.id, "machine": n in nodes}
+               for n in [*nodes, *more]]
     OPENSTACK.mkdir(exist_ok=True)
     state = LAB / "cloud"
     state.mkdir()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rolls a Slurm cluster on this machine from image v1 to v2 under a stream of user jobs.
 
-Everything is real but the hypervisor: slurmctld, slurmdbd, MariaDB, munge, and nodes that boot.
-It runs in private namespaces and ends completely with this command (Ctrl-C does it too).
+Everything is real but the hypervisor: slurmctld, slurmdbd, MariaDB, munge, nodes that boot, and with
+--cloud=openstack also keystone, glance, placement and nova. It runs in private namespaces and ends
+completely with this command (Ctrl-C does it too).
 """
 from __future__ import annotations
 
@@ -17,32 +18,41 @@ import judge
 import namespace
 from demo_view import Phase, Screen, node_phases, print_table
 from lab import Lab
-from machines import wait_until
+from machines import node_names, wait_until
 from workload import LONG, STREAM, Stream, prepare_homes
 
 OLD, NEW = "v1", "v2"
 USER_JOBS, PAIRS = 100, 20  # the least that the stream is to hold
 LONG_SECONDS = 40  # through three rebuilds; twice that where all goes slowly
 PAYLOAD = "cohort-node verify"
+FAULT = "No valid host was found. The demo wanted this rebuild to fail."
+CLOUDS = {"lab": "the lab cloud", "openstack": "keystone, glance, placement, nova"}
 LAB_COMMAND = str(Path(__file__).resolve().parent / "lab")
 
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--nodes", type=int, default=6, help="compute nodes (default 6)")
+    parser.add_argument("--cloud", choices=CLOUDS, default="lab",
+                        help="a small stand-in for OpenStack (default), or Debian's true services")
+    parser.add_argument("--fail", metavar="NODE", help="the cloud cannot rebuild this node, e.g. n3")
     parser.add_argument("--keep", action="store_true", help="leave the cluster up at the end")
     parser.add_argument("--records", type=Path, help="folder for what the demo is judged by")
     parser.add_argument("--stage", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if not 2 <= chosen.nodes <= 64:
         parser.error("--nodes takes 2 to 64")
+    if chosen.fail and chosen.fail not in node_names(chosen.nodes):
+        parser.error(f"--fail takes one of {', '.join(node_names(chosen.nodes))}")
     return chosen
 
 
 class Demo:
-    def __init__(self, lab: Lab, long_seconds: int) -> None:
+    def __init__(self, lab: Lab, long_seconds: int, failing: str | None) -> None:
         self.lab = lab
         self.long_seconds = long_seconds
+        self.failing = failing
+        self.rebuilt = [node for node in lab.nodes if node != failing]  # those that are to be
         self.stream = Stream(lab)
         self.began = time.monotonic()
         self.rebuild_jobs: dict[str, str] = {}  # node -> job
@@ -85,6 +95,9 @@ class Demo:
               f"in /etc/slurm/reboot_vars/NODE.yml) and submits one job per node:")  # fmt: skip
         for node in self.lab.nodes:
             self.lab.set_desired(node, NEW)
+        if self.failing:
+            cloud = self.lab.true_cloud or self.lab.cloud
+            cloud.next(self.failing, outcome="error", fault=FAULT)
         for node in self.lab.nodes:
             command = ["sbatch", "--reboot", "-w", node, "--wrap", PAYLOAD]
             print(f"  # sbatch --reboot -w {node} --wrap \"{PAYLOAD}\"")
@@ -124,7 +137,7 @@ class Demo:
         def enough() -> bool:
             records, done = self.records(), self.stream.submitted
             return (len(done.jobs) >= USER_JOBS and done.pairs >= PAIRS
-                    and not judge.idle_nodes(records, self.lab.nodes, NEW))  # fmt: skip
+                    and not judge.idle_nodes(records, self.rebuilt, NEW))  # fmt: skip
 
         try:
             wait_until(enough, 120, "enough user jobs", 1)
@@ -153,7 +166,17 @@ class Demo:
         self._print_user_jobs(records)
         refused = [f"refused: {r}" for r in self.stream.submitted.refused]
         return (refused + judge.losses(records) + judge.straddlers(records, NEW)
-                + judge.not_rebuilt(records, lab.nodes, OLD, NEW))  # fmt: skip
+                + judge.not_rebuilt(records, self.rebuilt, OLD, NEW) + self._wrongly_kept())  # fmt: skip
+
+    def _wrongly_kept(self) -> list[str]:
+        """The node that the cloud could not rebuild must be out of service, and say why."""
+        if not self.failing:
+            return []
+        shown = self.lab.node(self.failing)
+        out = {"FAIL", "DOWN"} <= set(shown["State"].replace("*", "").split("+"))
+        print(f"\n{self.failing} is {shown['State']}: {shown.get('Reason', 'no reason given')}")
+        good = out and FAULT.split(".")[0] in shown.get("Reason", "")
+        return [] if good else [f"{self.failing} is not out of service with the cloud's words: {shown}"]
 
     def _print_user_jobs(self, records: judge.Records) -> None:
         query = "sacct -aXD -u alice,bob -o jobid,user,nnodes,nodelist,state,elapsed"
@@ -192,7 +215,7 @@ def stay(lab: Lab) -> None:
 
 
 def roll(lab: Lab, chosen: argparse.Namespace, long_seconds: int) -> int:
-    demo = Demo(lab, long_seconds)
+    demo = Demo(lab, long_seconds, chosen.fail)
     demo.show_nodes()
     demo.start_users()
     demo.submit_rebuilds()
@@ -205,7 +228,8 @@ def roll(lab: Lab, chosen: argparse.Namespace, long_seconds: int) -> int:
         kept = lab.keep_logs(Path(__file__).resolve().parents[2] / "build" / "demo-logs")
         print("\nNOT as it should be:", *problems, f"The logs are in {kept}.", sep="\n  ")
     else:
-        print(f"\nAll {len(lab.nodes)} nodes run {NEW}; no user job was refused, lost or requeued.")
+        count = f"All {len(lab.nodes)}" if not chosen.fail else f"The other {len(demo.rebuilt)}"
+        print(f"\n{count} nodes run {NEW}; no user job was refused, lost or requeued.")
     if chosen.keep:
         stay(lab)
     return 1 if problems else 0
@@ -218,11 +242,13 @@ def main() -> int:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     began = time.monotonic()
     with Lab(nodes=chosen.nodes, stage=chosen.stage, advance_every=10,
-             cloud={"rebuild_delay": 4}, conf={"SlurmctldDebug": "info", "SlurmdDebug": "info"}) as lab:
+             openstack=chosen.cloud == "openstack", cloud={"rebuild_delay": 4},
+             conf={"SlurmctldDebug": "info", "SlurmdDebug": "info"}) as lab:
         took = time.monotonic() - began
-        print(f"slurmctld, slurmdbd, MariaDB, the lab cloud and {chosen.nodes} nodes: up after "
+        usual = 15 if chosen.cloud == "lab" else 45
+        print(f"slurmctld, slurmdbd, MariaDB, {CLOUDS[chosen.cloud]} and {chosen.nodes} nodes: up after "
               f"{took:.1f} s\n")  # fmt: skip
-        return roll(lab, chosen, LONG_SECONDS * (1 if took < 15 else 2))
+        return roll(lab, chosen, LONG_SECONDS * (1 if took < usual else 2))
 
 
 if __name__ == "__main__":

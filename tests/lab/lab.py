@@ -35,7 +35,7 @@ class Lab(Queries):
     cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
     the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
     knobs of the lab cloud (cloud_state.py; None: no cloud). openstack: the true services instead,
-    whose only knob is rebuild_delay. more_servers: names of servers there that are no nodes. advance_every: seconds between two steps
+    whose only knob is rebuild_delay. more_servers: names of servers that are no machines. advance_every: seconds between two steps
     of `scohort advance`, as its timer makes them (0: none). cache: where the prepared database is kept."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Lab(Queries):
         self.openstack = openstack
         self.more_servers = more_servers or []
         self.true_cloud: cloudlink.TrueCloud | None = None
-        self.server_ids = {name: cloudlink.server_id(name) for name in self.nodes}
+        self.server_ids = {n: cloudlink.server_id(n) for n in [*self.nodes, *self.more_servers]}
         self.advance_every = advance_every
         self.cache = Path(cache) if cache else DEFAULT_CACHE
         self.controller = Machine(CONTROLLER)
@@ -200,7 +200,7 @@ class Lab(Queries):
             self.server_ids = self.true_cloud.servers
         else:
             process, self.cloud = cloudlink.start(
-                self.nodes, imagelist.all_images(), first, self.cloud_knobs
+                self.nodes, self.more_servers, imagelist.all_images(), first, self.cloud_knobs
             )
             self._children.append(process)
         self.controller.run(["sh", "-c", "chown slurm:slurm /etc/openstack/*.yaml"])

@@ -33,8 +33,8 @@ class TrueCloud:
     def stop(self) -> None:
         self.services.stop()
 
-    def add_servers(self, names: list[str], image_id: str) -> None:
-        self.servers |= seed.add_servers(self.place, names, image_id)
+    def add_servers(self, names: list[str], image_id: str, many: int = 0) -> None:
+        self.servers |= seed.add_servers(self.place, names, image_id, many)
         (self.place.folder / "servers.json").write_text(json.dumps(self.servers))
 
     def use_hook(self, hook: Path, names: list[str]) -> None:

@@ -143,6 +143,7 @@ enabled_apis = osapi_compute
 osapi_compute_listen = {place.address}
 osapi_compute_listen_port = {PORTS["nova"]}
 osapi_compute_workers = 1
+periodic_fuzzy_delay = 0
 heal_instance_info_cache_interval = -1
 sync_power_state_interval = -1
 update_resources_interval = 600

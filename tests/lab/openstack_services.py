@@ -162,7 +162,7 @@ class Services:
         self._spawn(name, [
             "uwsgi", "--plugin", "python3", "--master", "--die-on-term", "--enable-threads", "--need-app",
             "--lazy-apps", "--buffer-size", "65535", "--threads", "4", "--post-buffering", "65536",
-            "--disable-logging", "--add-header", "Connection: close", "--processes", str(processes),
+            "--log-format", "%(method) %(uri) %(status) %(uagent)", "--add-header", "Connection: close", "--processes", str(processes),
             "--http-socket", self.place.url(name).removeprefix("http://"), "--wsgi-file", script],
             **environment)  # fmt: skip
 

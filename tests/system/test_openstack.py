@@ -8,10 +8,13 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+import openstack_seed as seed
 from conftest import ROOT, STAGE
 from machines import wait_until
 from openstack_seed import clouds_yaml, write_private
@@ -20,6 +23,11 @@ from openstack_services import PYTHON, missing_packages
 SOURCE = Path(__file__).resolve().parents[2]
 LAB = SOURCE / "tests" / "lab"
 SPARE = ["s1", "s2", "s3", "s4"]  # servers that are no nodes
+MANY = [f"x-{n}" for n in range(1, 65)]  # nodes of slurm.conf without a machine
+CONCURRENT = 10
+DELAY = 2.0  # what one of their rebuilds takes
+STATE = "/var/lib/slurm/cohort"
+LONG = bool(os.environ.get("COHORT_LONG"))  # on an idle machine: the times are judged too
 FAULT = "lab: the disk of this host is full"
 
 
@@ -28,7 +36,11 @@ def cluster(module_lab):
     missing = missing_packages()
     if missing:
         pytest.skip(f"not installed, and ./check could not install them: {' '.join(missing)}")
-    return module_lab(nodes=3, openstack=True, cloud={"rebuild_delay": 1}, more_servers=SPARE)
+    many = f"x-[1-{len(MANY)}] NodeAddr=10.77.0.1 CPUs=1 RealMemory=1 State=DOWN"
+    return module_lab(
+        nodes=3, openstack=True, cloud={"rebuild_delay": 1}, more_servers=SPARE + MANY,
+        conf={"NodeName": many, "ResumeTimeout": 300},
+        cohort_conf={"StateDir": STATE, "MaxConcurrent": CONCURRENT, "CacheToken": "yes"})  # fmt: skip
 
 
 def cloudcall() -> Path:
@@ -85,3 +97,102 @@ def test_nodes_go_to_the_new_image_and_one_that_nova_cannot_build_is_out(cluster
     assert cluster.node("n2")["Reason"].startswith("cohort: ")
     assert cluster.true_cloud.server("n2")["status"] == "ERROR"
     assert {"FAIL", "DOWN"} <= set(re.split(r"\W", cluster.node("n2")["State"]))
+
+
+# -- the site's pace ----------------------------------------------------------------------------------
+class Nova(threading.Thread):
+    """Asks nova all the time how many servers it works on."""
+
+    def __init__(self, cloud) -> None:
+        super().__init__(daemon=True)
+        self.api = seed.admin(cloud.place)
+        self.most = 0
+        self.looks = 0
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.25):
+            busy = self.api.call("GET", "nova", "/servers?all_tenants=1&status=REBUILD")["servers"]
+            self.most = max(self.most, len(busy))
+            self.looks += 1
+
+
+def most_at_once(intervals: list[tuple[float, float]]) -> int:
+    edges = sorted([(begin, 1) for begin, _ in intervals] + [(end, -1) for _, end in intervals])
+    now = most = 0
+    for _, step in edges:
+        now += step
+        most = max(most, now)
+    return most
+
+
+def rebuild_times(cloud, since: float) -> list[tuple[float, float]]:
+    """When the driver began and ended each rebuild."""
+    begun, times = {}, []
+    for moment, kind, event, name in cloud.events():
+        if moment < since or event != "spawn":
+            continue
+        if kind == "begin":
+            begun[name] = moment
+        else:
+            times.append((begun.pop(name), moment))
+    return times
+
+
+def logins(cluster) -> int:
+    lines = cluster.log("openstack/keystone.log").splitlines()
+    return sum(line.startswith("POST /v3/auth/tokens") and "slurm-cohort" in line for line in lines)
+
+
+def holders(cluster) -> dict[str, int]:
+    """Node -> process of the rebuilds that nova has taken."""
+    text = cluster.out("sh", "-c", f"cat {STATE}/slots/* 2>/dev/null || true")
+    notes = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return {note["node"]: note["pid"] for note in notes if note.get("request")}
+
+
+def test_64_calls_at_the_same_moment_are_one_site(cluster, tmp_path):
+    """Each rebuild job of Slurm is a process of its own; two of them are killed in mid-rebuild."""
+    cloud = cluster.true_cloud
+    cloud.set(rebuild_delay=DELAY)
+    ids = [cloud.servers[name] for name in MANY]
+
+    # What nova needs at that concurrency, with one program that does nothing else.
+    clouds = write_private(tmp_path / "clouds.yaml", clouds_yaml(cloud.place))
+    begin = time.time()
+    subprocess.run([cloudcall(), "--clouds", clouds, "--cloud", "lab", "batch", cluster.image("v3").id,
+                    str(CONCURRENT), *ids], check=True, timeout=300, capture_output=True)  # fmt: skip
+    alone = time.time() - begin
+
+    for name in MANY:
+        cluster.set_desired(name, "v2")
+    logins_before = logins(cluster)
+    nova = Nova(cloud)
+    nova.start()
+    begin = time.time()
+    calls = "for n in $(seq 1 64); do cohort-reboot x-$n & done; wait"
+    cluster.controller.run(["bash", "-c", calls], user="slurm", timeout=120)
+    wait_until(lambda: len(holders(cluster)) >= CONCURRENT // 2, 60, "rebuilds are under way", 0.1)
+    killed = dict(list(holders(cluster).items())[:2])
+    cluster.run("kill", "-9", *map(str, killed.values()))
+    try:
+        wait_until(lambda: cluster.run("pgrep", "-x", "cohort-reboot", check=False).returncode == 1, 240,
+                   "all calls have ended", 0.2)  # fmt: skip
+    finally:
+        nova.over.set()
+    took = time.time() - begin
+    nova.join(10)
+
+    times = rebuild_times(cloud, begin)
+    new_logins = logins(cluster) - logins_before
+    print(f"64 calls: {took:.1f} s, nova alone {alone:.1f} s; at most {nova.most} in REBUILD by nova "
+          f"({nova.looks} looks), {most_at_once(times)} in its driver; {new_logins} logins; killed {killed}")
+    assert len(times) == 64
+    assert nova.looks >= 20 and nova.most <= CONCURRENT
+    assert most_at_once(times) <= CONCURRENT
+    states = {name: cloud.server(name) for name in MANY}
+    assert {s["status"] for s in states.values()} == {"ACTIVE"}
+    assert {s["image"]["id"] for s in states.values()} == {cluster.image("v2").id}
+    assert new_logins <= 1
+    # Slurm needs two seconds between its call and a boot. Beside other tests a time proves little.
+    assert took <= (1.3 if LONG else 2) * alone + 2

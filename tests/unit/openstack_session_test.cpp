@@ -2,6 +2,10 @@
 // Calls against a scripted transport: tokens, retries, microversions, endpoints.
 #include "common/openstack/session.hpp"
 
+#include <atomic>
+#include <memory>
+#include <thread>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,11 +41,13 @@ class Script final : public Transport {
     std::vector<HttpRequest> seen;
     int logins = 0;
     int login_status = 201;
+    milliseconds login_takes{0};
 
     HttpAnswer send(const HttpRequest& request, Deadline) override {
         HttpAnswer a;
         a.complete = a.sent = true;
         if (request.url.ends_with("/auth/tokens")) {
+            std::this_thread::sleep_for(login_takes);
             a.status = login_status;
             a.body = token_body;
             a.headers["x-subject-token"] = fmt::format("token-{}", ++logins);
@@ -168,6 +174,7 @@ std::vector<unit::Rule> token_rules() {
              ::chmod(path.c_str(), 0644);
              unit::expect(read_token_cache(path, other) == nullptr, "an open file is not used");
              ::unlink(path.c_str());
+             ::unlink((path + ".lock").c_str());
          }},
         {"a shared token that ended meanwhile is renewed once",
          [] {
@@ -178,6 +185,29 @@ std::vector<unit::Rule> token_rules() {
              unit::expect(first.session.call(get) && second.session.call(get), "both work");
              unit::expect_equal(second.script->logins, 1);
              ::unlink(path.c_str());
+             ::unlink((path + ".lock").c_str());
+         }},
+        {"runs that begin at the same moment and share the token: one signs in",
+         [] {
+             const std::string path = fmt::format("/tmp/cohort-token3.{}", ::getpid());
+             Options options;
+             options.token_cache = path;
+             std::vector<std::unique_ptr<Bench>> runs;
+             std::vector<std::thread> threads;
+             std::atomic<int> good{0};
+             for (int i = 0; i < 8; ++i) {
+                 runs.push_back(std::make_unique<Bench>(std::vector<Step>{{}}, options));
+                 runs.back()->script->login_takes = milliseconds(200);
+             }
+             for (auto& run : runs)
+                 threads.emplace_back([&] { good += run->session.call(get).has_value(); });
+             for (auto& thread : threads) thread.join();
+             int logins = 0;
+             for (auto& run : runs) logins += run->script->logins;
+             unit::expect_equal(good.load(), 8);
+             unit::expect_equal(logins, 1);
+             ::unlink(path.c_str());
+             ::unlink((path + ".lock").c_str());
          }},
     };
 }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Follows the actions of many servers with one request per round: a list of the servers that the
+// back end has touched since the last round tells which actions may have ended; only those are
+// asked about by their request ids. A single server is asked about directly.
+//
+// Thread-safe; the rounds run in a thread of its own, which ends with the object. Nobody may wait
+// any more when it is destroyed.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/result.hpp"
+#include "rebootprog/backend.hpp"
+
+namespace cohort {
+
+class Follower {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    Follower(Backend& backend, std::chrono::milliseconds poll);
+    ~Follower();
+    Follower(const Follower&) = delete;
+    Follower& operator=(const Follower&) = delete;
+
+    // Returns when the action has ended, cannot be told, or UNTIL has passed.
+    Result<ActionState> wait(const std::string& server, const std::string& request,
+                             Clock::time_point until);
+
+  private:
+    struct Entry {
+        std::chrono::system_clock::time_point since;  // no round has covered what came after
+        Clock::time_point looked;                     // when it was last asked about directly
+        bool look = false;
+        bool asked = false;  // the round under way covers it
+    };
+
+    void run();
+    void round(std::unique_lock<std::mutex>& lock);
+    void ask_directly();
+
+    Backend& backend_;
+    const std::chrono::milliseconds poll_;
+    std::mutex mutex_;
+    std::condition_variable wake_thread_, wake_waiters_;
+    std::map<std::string, Entry> entries_;
+    unsigned rounds_without_list_ = 0;
+    bool stop_ = false;
+    std::thread thread_;
+};
+
+}  // namespace cohort
