@@ -159,7 +159,8 @@ class Lab(Queries):
         if "\nmysql:" not in passwd:
             people["mysql"] = 5099
         for user, uid in people.items():
-            passwd += f"{user}:x:{uid}:{uid}::/shared/home/{user}:/bin/bash\n"
+            # Not "x": su of newer PAM wants a line in shadow then, and Slurm runs su for --export=NONE.
+            passwd += f"{user}:*:{uid}:{uid}::/shared/home/{user}:/bin/bash\n"
             group += f"{user}:x:{uid}:\n"
         slurmconf.write(etc, "passwd", passwd)
         slurmconf.write(etc, "group", group)

@@ -58,6 +58,20 @@ def test_a_profile_is_written_as_another_implementation_writes_it(lab):
     assert "s3cret" not in on(lab, NODE, f"cat {PROFILE}/*")
 
 
+def test_nothing_of_the_seal_comes_from_the_network_or_the_controllers_wishes(lab):
+    on(lab, NODE, f"rm -rf {PROFILE}")
+    assignments = [f"{k}={v}" for k, v in ACTIVATED.items()]
+    trace = ["strace", "-f", "-o", "/run/write.trace", "-e", "trace=%network,openat", "env", *assignments]
+    lab.machines[NODE].run([*trace, PROGRAM, "profile", "write", "--from-env"])
+    lines = on(lab, NODE, "cat /run/write.trace").splitlines()
+    connections = [line for line in lines if "connect(" in line and "/dev/log" not in line]
+    assert not connections and not any("AF_INET" in line for line in lines), connections
+    opened = "\n".join(line for line in lines if "openat" in line and "ENOENT" not in line)
+    assert "flox" in opened, "the trace has seen the writing"
+    for wish in ("reboot_vars", "openstack", "metadata", "slurm.conf", "munge"):
+        assert wish not in opened, wish
+
+
 def test_writing_the_same_again_changes_nothing(lab):
     node(lab, "profile", "write", "--from-env", env=ACTIVATED)
     before = on(lab, NODE, f"stat -c '%i %Z' {PROFILE}/*")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Wanted settings, their store on the controller, and what a profile is made of on a node.
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "rebootprog/profile_source.hpp"
 #include "rebootprog/settings_store.hpp"
@@ -190,6 +192,24 @@ std::vector<unit::Rule> store_rules() {
              unit::expect(store.get("default")->empty(), "empty");
              unit::expect(set(store, {"activate_mode=dev"}).has_value(), "set");
              unit::expect_equal(file_of(scratch, "default"), std::string("WORKER_FLOX_ACTIVATE_MODE=dev\n"));
+         }},
+        {"store: of two who set at once neither's change is lost",
+         [] {
+             const std::vector<std::string> words{"worker_cpus=1", "worker_mem_mb=2", "home_path=/h", "activate_mode=dev",
+                                                  "env_exports=A", "skip_containers=b", "path_precedence=append"};
+             for (int round = 0; round < 10; ++round) {
+                 const Scratch scratch;
+                 std::atomic<std::size_t> ready = 0;
+                 std::vector<std::thread> setters;
+                 for (const auto& word : words)
+                     setters.emplace_back([&, word] {
+                         ++ready;
+                         while (ready < words.size()) std::this_thread::yield();
+                         (void)set(SettingsStore(scratch.path), {word});
+                     });
+                 for (auto& setter : setters) setter.join();
+                 unit::expect_equal(SettingsStore(scratch.path).get("default")->size(), words.size());
+             }
          }},
         {"store: an explicitly empty value is kept, and differs from a forgotten one",
          [] {
