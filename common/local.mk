@@ -42,5 +42,4 @@ libcohort_la_SOURCES = \
 	common/yaml_null.hpp
 libcohort_la_LIBADD = \
 	$(JANSSON_LIBS) \
-	$(CRYPTO_LIBS) \
 	$(FMT_LIBS)

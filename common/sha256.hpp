@@ -8,7 +8,6 @@
 
 namespace cohort {
 
-// Empty only when libcrypto itself fails.
 std::string sha256_hex(std::string_view data);
 
 }  // namespace cohort

@@ -39,6 +39,7 @@ RUNTIME_TESTS = \
 	tests/unit/doctor_runtime_test \
 	tests/unit/profile_test \
 	tests/unit/published_test \
+	tests/unit/sha256_test \
 	tests/unit/spank_test \
 	tests/unit/worker_profile_test
 check_PROGRAMS += $(RUNTIME_TESTS)
@@ -48,6 +49,11 @@ endif
 tests_unit_published_test_SOURCES = tests/unit/published_test.cpp
 tests_unit_published_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_published_test_LDADD = $(UNIT_LDADD)
+
+# libcrypto is the oracle of our own: no program of ours is linked with it.
+tests_unit_sha256_test_SOURCES = tests/unit/sha256_test.cpp
+tests_unit_sha256_test_CPPFLAGS = $(UNIT_CPPFLAGS) $(CRYPTO_CFLAGS)
+tests_unit_sha256_test_LDADD = $(UNIT_LDADD) $(CRYPTO_LIBS)
 
 tests_unit_profile_test_SOURCES = \
 	tests/unit/profile_fixture.hpp \

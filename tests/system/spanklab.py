@@ -38,11 +38,16 @@ def start(factory, **options) -> Lab:
     plugstack()
     conf = {"PlugStackConfig": "/etc/slurm/plugstack.conf", **options.pop("conf", {})}
     lab = factory(conf=conf, **options)
-    for node in lab.nodes:  # join publishes at boot: it must not come after ours
-        wait_until(lambda: on(lab, node, "ls /run/cohort 2>/dev/null || :").count("published"), 30,
-                   f"{node} has joined", 0.1)  # fmt: skip
+    wait_joined(lab)
     prepare(lab, sealed.files())
     return lab
+
+
+def wait_joined(lab: Lab) -> None:
+    """join publishes at boot: it must not come after what prepare() publishes."""
+    for node in lab.nodes:
+        wait_until(lambda: on(lab, node, "ls /run/cohort 2>/dev/null || :").count("published"), 30,
+                   f"{node} has joined", 0.1)  # fmt: skip
 
 
 def prepare(lab: Lab, files: dict[str, str], nodes: list[str] | None = None) -> None:
