@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import sealed
 from lab import LAB, Lab
@@ -22,6 +25,14 @@ rm -f /run/cohort/refused /run/cohort/published
 printf '{{"revision":"%s","request":"","boot_id":"%s"}}\\n' "$1" \\
     "$(cat /proc/sys/kernel/random/boot_id)" >/run/cohort/published
 """
+
+
+def version() -> tuple[int, int]:
+    """Of the Slurm that the machines run, known before a lab is there."""
+    header = Path(os.environ.get("COHORT_ROOT", "/"), "usr/include/slurm/slurm_version.h")
+    found = re.search(r"SLURM_VERSION_NUMBER (0x\w+)", header.read_text()) if header.exists() else None
+    number = int(found[1], 16) if found else 0
+    return number >> 16, number >> 8 & 0xFF
 
 
 def plugstack(line: str = "required spank_cohort.so") -> None:

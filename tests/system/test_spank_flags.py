@@ -2,25 +2,13 @@
 """What a bad node costs a two-node batch job, by PrologFlags: the table of spank_cohort(8)."""
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 import sealed
-from conftest import ROOT
 from machines import wait_until
-from spanklab import PROFILE, on, prepare, start
+from spanklab import PROFILE, on, prepare, start, version
 
 BODY = "touch started; sleep 1; srun -N2 sh -c 'touch ran.$SLURMD_NODENAME'; echo step $? >step"
-
-
-def version() -> tuple[int, int]:
-    """Of the Slurm that the machines run."""
-    header = Path(ROOT, "usr/include/slurm/slurm_version.h")
-    found = re.search(r"SLURM_VERSION_NUMBER (0x\w+)", header.read_text()) if header.exists() else None
-    number = int(found[1], 16) if found else 0
-    return number >> 16, number >> 8 & 0xFF
 
 
 DEFER_BATCH = version() >= (24, 11)
