@@ -54,6 +54,15 @@ def test_a_long_value_is_kept_whole(lab):
     prepare(lab, sealed.files())
 
 
+def test_a_long_path_of_the_profile_is_kept_whole(lab):
+    entries = [f"{sealed.ENV_PATH}/{'d' * 80}{i}/bin" for i in range(70)]
+    assert len(":".join(entries)) > 6000
+    prepare(lab, sealed.files(path=entries))
+    for export in ([], ["--export=NONE"]):
+        assert environment(one(lab, *export, "/usr/bin/env"))["PATH"].split(":")[:70] == entries
+    prepare(lab, sealed.files())
+
+
 def test_a_user_without_an_account_on_the_node_gets_it_too(lab):
     uid = lab.out("id", "-u", "alice")
     on_node = lab.machines["n1"]
@@ -157,7 +166,7 @@ def test_a_path_with_a_newline_and_a_script_that_is_otherwise_the_same(lab):
 
 
 def test_an_argument_is_live_without_a_restart_and_the_log_says_so(lab):
-    """PC-56: whoever changes plugstack.conf has to know what is in force."""
+    """Whoever changes plugstack.conf has to know what is in force."""
     prepare(lab, sealed.files(variables={}))
     for directory, live in (("/opt/a", True), ("/opt/b", True)):
         plugstack(f"required spank_cohort.so base_path={directory}")
@@ -168,7 +177,7 @@ def test_an_argument_is_live_without_a_restart_and_the_log_says_so(lab):
 
 
 def test_installing_the_line_while_steps_start_fails_none(lab):
-    """PC-36: one file, put there by a rename, world-readable."""
+    """One file, put there by a rename, world-readable."""
     folder = LAB / "etc-slurm" / "plugstack.conf.d"
     folder.mkdir(exist_ok=True)
     sample = (SOURCE / "etc/plugstack.conf.d/cohort.conf").read_text()
@@ -200,7 +209,7 @@ def test_installing_the_line_while_steps_start_fails_none(lab):
 
 
 def test_a_line_on_one_side_only(lab):
-    """PC-36: the node's line is what counts; a node without one is told by join, and by its log."""
+    """The node's line is what counts; a node without one is told by join, and by its log."""
     own = "mount --bind /run/plugstack.conf /etc/slurm/plugstack.conf"
     try:
         plugstack("# nothing at submission")
