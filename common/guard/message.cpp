@@ -106,8 +106,10 @@ Lines refused_component(const Tally& tally, const std::string& revision) {
     return {fmt::format("cohort: {} ({})", changing(tally), tally.text()),
             revision.empty()
                 ? std::string("the components of a het job must all be of one of them")
-                : fmt::format("this component cannot be of {}, as the ones before it", revision),
-            "choose one revision with -C REVISION in every component"};
+                : fmt::format("this component cannot be of {}, as the ones before it, or they need "
+                              "more nodes together than it has",
+                              revision),
+            "choose one revision with -C REVISION in every component, or ask for fewer nodes"};
 }
 
 }  // namespace cohort::guard

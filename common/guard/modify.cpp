@@ -101,7 +101,7 @@ Verdict judge_change(const PlacementChange& change, const Job* job, const Caller
             component.pinned = now->bound.revisions.front();
             for (const auto& cohort : view->cohorts())
                 if (view->feature(component.pinned).meets(cohort.nodes))
-                    component.het_choice.emplace(cohort.name, component.pinned);
+                    component.het_choice.emplace(cohort.name, HetPart{component.pinned});
         }
         return minimal(judge(component, caller, view), change, *job);
     }

@@ -178,7 +178,7 @@ class Sweep {
 
     // All components or none: half a bound does not keep a het job together.
     void het(const std::vector<Known>& components) {
-        std::map<std::string, std::string> choice;
+        HetChoice choice;
         std::vector<JobChange> changes;
         for (const auto& k : components) {
             auto verdict = judged(k, choice, true);
@@ -196,8 +196,7 @@ class Sweep {
     std::vector<JobChange> take() { return std::move(changes_); }
 
   private:
-    std::optional<Verdict> judged(const Known& k, std::map<std::string, std::string> choice,
-                                  bool het = false) const {
+    std::optional<Verdict> judged(const Known& k, HetChoice choice, bool het = false) const {
         if (k.mark && k.mark->own) return std::nullopt;
         auto request = request_of(*k.job, k.mark, expand_);
         if (!request) return std::nullopt;

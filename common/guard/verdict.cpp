@@ -311,7 +311,8 @@ class Judge {
         return bind(pin_of(seed));
     }
 
-    // Records what a het job is pinned to; false when an earlier component chose otherwise.
+    // Records what a het job is pinned to; false when an earlier component chose otherwise, or the
+    // components need more nodes together than there are.
     bool choose(const Revisions& revisions) {
         for (const auto& cohort : view_.cohorts()) {
             if (!cohort.guarded()) continue;
@@ -321,8 +322,11 @@ class Judge {
                         places_, [&](const Place& place) { return place.features.meets(nodes); }))
                     continue;
                 const auto& name = view_.revisions()[r];
-                const auto [at, is_new] = out_.het_choice.emplace(cohort.name, name);
-                if (!is_new && at->second != name) return false;
+                HetPart& part = out_.het_choice.emplace(cohort.name, HetPart{name}).first->second;
+                if (part.revision != name) return false;
+                if (request_.queued) continue;  // it waits, and revisions come and go
+                part.nodes += request_.nodes_needed();
+                if (part.nodes > nodes.count()) return false;
             }
         }
         return true;
@@ -349,7 +353,7 @@ class Judge {
         for (const auto* cohort : involved_)
             if (const auto at = request_.het_choice.find(cohort->name);
                 at != request_.het_choice.end())
-                chosen = at->second;
+                chosen = at->second.revision;
         return cannot(Cause::component, refused_component(tally_, chosen));
     }
 

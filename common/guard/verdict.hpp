@@ -19,6 +19,15 @@
 
 namespace cohort::guard {
 
+// What the components of a het job are pinned to, per cohort, and how many nodes they need of it
+// together: Slurm gives no node to two of them. (0: not counted, for a job that is in the queue.)
+struct HetPart {
+    std::string revision;
+    std::uint32_t nodes = 0;
+    bool operator==(const HetPart&) const = default;
+};
+using HetChoice = std::map<std::string, HetPart>;
+
 // What of a job decides where it may run. Numbers: 0 = not given.
 struct Request {
     std::string partition;    // "" = the default one; "a,b": one of them
@@ -29,10 +38,9 @@ struct Request {
     std::uint32_t tasks = 0, cpus = 0, cpus_per_task = 0;
     bool job_wide_gres = false;  // GPUs or the like counted per job: may spread over nodes
     bool overcommit = false;
-    // A component of a het job, and what its earlier components were pinned to (cohort ->
-    // revision).
+    // A component of a het job, and what its earlier components were pinned to.
     bool het = false;
-    std::map<std::string, std::string> het_choice;
+    HetChoice het_choice;
     // What it is pinned to now, if it is: kept as long as that is no worse.
     std::string pinned;
     // It is in the queue already: bound or held, never refused.
@@ -64,9 +72,9 @@ struct Verdict {
     Cause cause = Cause::none;
     // Bind: the new values of the job's fields; what is not set stays as it is.
     std::optional<std::string> features, prefer, partition;
-    std::vector<std::string> message;               // for the user, at most four lines
-    std::map<std::string, std::string> het_choice;  // for the next component of the same job
-    std::string cohort;                             // the one that the message is about
+    std::vector<std::string> message;  // for the user, at most four lines
+    HetChoice het_choice;              // for the next component of the same job
+    std::string cohort;                // the one that the message is about
 };
 
 Verdict judge(const Request& request, const Caller& caller, const GuardView* view);

@@ -153,7 +153,7 @@ void strip(job_desc_msg_t& job) {
 }
 
 // Slurm asks for the components of one het job one after the other in one thread.
-thread_local std::map<std::string, std::string> het_choice;
+thread_local guard::HetChoice het_choice;
 
 // Whom the guard lets do what it refuses to users: operators and administrators of slurmdbd too.
 bool is_admin(const World& world, std::uint32_t uid) {

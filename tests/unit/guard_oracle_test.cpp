@@ -230,7 +230,7 @@ void het_jobs() {
         const World world = random_world(dice);
         const Oracle oracle(world);
         std::vector<Request> after;
-        std::map<std::string, std::string> choice;
+        HetChoice choice;
         std::string context;
         for (int component = 0; component < 2; ++component) {
             Request request = random_request(dice);

@@ -308,6 +308,23 @@ int main() {
                      verdict.outcome == Outcome::refuse && verdict.cause == Cause::component,
                      word(verdict));
              }},
+            {"het components that need more nodes together than one revision has",
+             [] {
+                 const auto world = mixed();
+                 auto request = job(2);
+                 request.het = true;
+                 const auto first = world.judge(request);
+                 unit::expect_equal(word(first), std::string("rev_a"));
+                 request.het_choice = first.het_choice;
+                 request.min_nodes = request.max_nodes = 1;
+                 unit::expect_equal(word(world.judge(request)), std::string("rev_a"));
+                 request.min_nodes = request.max_nodes = 2;
+                 const auto verdict = world.judge(request);
+                 unit::expect_equal(word(verdict), std::string("refuse"));
+                 unit::expect_contains(verdict.message[1], "more nodes together than it has");
+                 request.queued = true;
+                 unit::expect(world.judge(request).outcome == Outcome::bind, "a queued one waits");
+             }},
             {"het components of one partition each, which are of different revisions",
              [] {
                  World world("n1:a n2:a n3:b n4:b", "p=n1,n2 q=n3,n4");

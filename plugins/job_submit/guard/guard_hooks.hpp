@@ -21,16 +21,17 @@ struct GuardAnswer {
     bool refused = false;
     bool hold = false;
     std::optional<std::string> features, prefer, partition, admin_comment;
-    std::string message;                            // for the user; "" = nothing to say
-    std::map<std::string, std::string> het_choice;  // for the next component of the same job
+    std::string message;          // for the user; "" = nothing to say
+    guard::HetChoice het_choice;  // for the next component of the same job
 };
 
 class GuardHooks {
   public:
     // LIVE: does slurmctld know these features at this moment?
     using Live = std::function<bool(const std::vector<std::string>&)>;
-    GuardHooks(const Published<World>& world, guard::ExpandHosts expand,
-               Live live = [](const std::vector<std::string>&) { return true; })
+    GuardHooks(
+        const Published<World>& world, guard::ExpandHosts expand,
+        Live live = [](const std::vector<std::string>&) { return true; })
         : world_(world), expand_(std::move(expand)), live_(std::move(live)) {}
 
     // HELD: the submitter holds the job himself.
