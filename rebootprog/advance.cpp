@@ -7,6 +7,7 @@
 
 #include "common/log.hpp"
 #include "common/rebuild_budget.hpp"
+#include "common/revision.hpp"
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/advance_decide.hpp"
@@ -14,6 +15,7 @@
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/engine.hpp"
 #include "rebootprog/rollout_act.hpp"
+#include "rebootprog/rollout_row.hpp"
 
 namespace cohort {
 namespace {
@@ -93,6 +95,8 @@ class Repairs {
                 return write_result(act);
             case Kind::take_out_again:
                 return take_out_again(act);
+            case Kind::write_want:
+                return write_want(act);
             case Kind::clear_reason:
                 tell(act.node, "was resumed by an administrator: our note is removed");
                 return slurm::edit_record(act.node,
@@ -150,6 +154,43 @@ class Repairs {
                                       ? std::string(result_ok)
                                       : fmt::format("{}: {}", result_failed, attempt.reason);
         });
+    }
+
+    // A node that booted without it may have been taken out for another wish: it judges itself
+    // anew.
+    Status write_want(const AdvanceAct& act) {
+        const Attempt& attempt = *act.attempt;
+        auto* nova = backend();
+        if (!nova) return {};
+        const auto image = nova->image(attempt.image_to);
+        if (!image) return tl::unexpected(image.error());
+        tell(act.node, "gets its wish again: it was lost with slurmctld's state");
+        const auto written = slurm::edit_record(act.node, [&](NodeRecord& record) {
+            if (record.want && record.want->at >= attempt.posted) return;
+            record.want = want_of(attempt, *image, record.root);
+            if (record.revision == attempt.label) record.revision.clear();
+        });
+        if (!written) return written;
+        const auto node = slurm::load_node(act.node);
+        if (!node || !node->state.fail || !node->has_our_reason()) return {};
+        return slurm::take_out(act.node, lost_wish_reason);
+    }
+
+    static Want want_of(const Attempt& attempt, const ImageState& image, const std::string& root) {
+        Want want;
+        want.image = attempt.image_to;
+        want.stamp = image.stamp;
+        want.revision =
+            revision_name_of_stamp(image.stamp.empty() ? "image:" + image.id : image.stamp);
+        want.action = attempt.action == "rebuild" ? "rebuild" : "reboot";
+        want.request = attempt.request;
+        want.at = attempt.posted;
+        want.from = attempt.label;
+        want.root = root;
+        if (attempt.outcome == Outcome::ok) want.result = std::string(result_ok);
+        if (attempt.outcome == Outcome::failed)
+            want.result = fmt::format("{}: {}", result_failed, attempt.reason);
+        return want;
     }
 
     NovaBackend* backend() {

@@ -15,7 +15,18 @@ bool is_out(const Node& node) {
     return node.state.fail;
 }
 
-void decide_node(const Node& node, const Attempt* attempt, bool breaker_open,
+// An attempt that is older is left to people.
+constexpr std::int64_t lost_within = 3600;
+
+// slurmctld saves its nodes every few seconds: killed, it comes back without the last of what was
+// written. A node whose record is empty was detached, or never ours.
+bool lost_its_want(const NodeRecord& record, const Attempt& attempt, std::int64_t now) {
+    if (attempt.phase < Phase::posting || attempt.outcome == Outcome::untouched) return false;
+    if (attempt.posted + lost_within < now) return false;
+    return record.want ? record.want->at < attempt.posted : !record.revision.empty();
+}
+
+void decide_node(const Node& node, const Attempt* attempt, bool breaker_open, std::int64_t now,
                  std::vector<AdvanceAct>& acts) {
     const auto& record = node.record;
     const auto add = [&](Kind kind, std::string reason = {}) {
@@ -24,6 +35,7 @@ void decide_node(const Node& node, const Attempt* attempt, bool breaker_open,
     };
     if (attempt && (attempt->outcome == Outcome::open || attempt->outcome == Outcome::unsure))
         add(Kind::adopt);
+    if (attempt && lost_its_want(record, *attempt, now)) add(Kind::write_want);
     if (attempt && record.want && record.want->pending() && record.want->at == attempt->posted &&
         (attempt->outcome == Outcome::ok || attempt->outcome == Outcome::failed))
         add(Kind::write_result);
@@ -95,7 +107,7 @@ std::vector<AdvanceAct> decide_advance(const Observation& seen) {
     for (const auto& node : seen.nodes) {
         const auto found = attempts.find(node.name);
         decide_node(node, found == attempts.end() ? nullptr : found->second, seen.breaker_open,
-                    acts);
+                    seen.now, acts);
     }
     decide_releases(seen, acts);
     return acts;

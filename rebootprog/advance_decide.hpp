@@ -34,6 +34,7 @@ struct AdvanceAct {
         clear_reason,    // an administrator resumed it: our note in Extra goes
         give_back,       // untouched, and the cloud answers again
         release_job,     // within the budget
+        write_want,      // what the node is to become was lost with slurmctld's state
     };
     Kind kind = Kind::adopt;
     std::string node;

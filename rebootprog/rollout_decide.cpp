@@ -40,10 +40,10 @@ class Decider {
     std::vector<RolloutAct> run() {
         for (auto& row : rows_) look_at(row);
         judge_failures();
-        if (rollout_.state == RolloutState::aborted) {
-            end_aborted();
-        } else if (rollout_.state == RolloutState::active && window_open()) {
-            submit_planned();
+        const bool active = rollout_.state == RolloutState::active;
+        if (rollout_.state == RolloutState::aborted) end_aborted();
+        if (active) submit_planned();
+        if (active && window_open()) {
             give_slots();
         } else {
             take_back_all();
@@ -133,7 +133,7 @@ class Decider {
             if (!row.direct && node->state.fail && node->has_our_reason()) row.direct = true;
             if (!row.direct) {
                 if (!via_reboot() && !index_.other_job(rollout_.id, row)) add(Kind::submit, row);
-            } else if (may_begin(row) && !seen_.breaker_open &&
+            } else if (may_begin(row) && window_open() && !seen_.breaker_open &&
                        pace_.starting < seen_.max_concurrent) {
                 ++pace_.starting;
                 add(Kind::rebuild, row);

@@ -167,9 +167,11 @@ class RowUpdate {
     void judge_unproved(const Attempt& attempt) {
         const Node& node = *s_.node;
         const std::string reason = reason_of(node);
-        const bool old =
-            reason == direct_reason(row().rollout) || reason == reboot_reason(row().rollout);
-        if (old && is_out_by_us(node) && runs_it(node, row()) && !node.state.rebooting()) {
+        const auto& want = node.record.want;
+        const bool told = want && want->at >= attempt.posted;
+        const bool old = !told || reason == direct_reason(row().rollout) ||
+                         reason == reboot_reason(row().rollout) || reason == lost_wish_reason;
+        if (told && old && is_out_by_us(node) && runs_it(node, row()) && !node.state.rebooting()) {
             // It came back DOWN from `scontrol reboot`, or our re-asserting met join's RESUME.
             change_.changed = change_.give_back = true;
         } else if (is_out_by_us(node) && !old) {

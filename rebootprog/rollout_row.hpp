@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -67,5 +68,8 @@ RowChange update_row(const RolloutNode& row, const Sighting& sight, const RowRul
 // The reasons on a node while a rollout rebuilds it without a job, and while it waits for a reboot.
 std::string direct_reason(std::int64_t rollout);
 std::string reboot_reason(std::int64_t rollout);
+// And while it judges itself again, after advance has written its wish anew.
+inline constexpr std::string_view lost_wish_reason =
+    "its wish was lost with slurmctld's state and is written again";
 
 }  // namespace cohort

@@ -47,7 +47,7 @@ Job rebuild_job(std::uint32_t id, const char* name, const char* held, bool runni
 std::string kinds(const Observation& seen) {
     std::string text;
     for (const auto& act : decide_advance(seen)) {
-        const char* names[] = {"adopt", "result", "again", "clear", "back", "release"};
+        const char* names[] = {"adopt", "result", "again", "clear", "back", "release", "want"};
         text += fmt::format("{}:{} ", names[static_cast<int>(act.kind)],
                             act.job ? act.job->job.id_text : act.node);
     }
@@ -86,6 +86,36 @@ int main() {
                  unit::expect_equal(
                      kinds({.nodes = {n}, .jobs = {}, .latest = {attempt("n1", Outcome::ok)}}),
                      std::string());
+             }},
+            {"a wish that was lost with slurmctld's state is written again",
+             [] {
+                 Attempt a = attempt("n1", Outcome::ok);
+                 a.phase = Phase::ended;
+                 Node n = node("n1");
+                 n.record.revision = "rev_0000000000000001";
+                 Observation seen{.nodes = {n}, .jobs = {}, .latest = {a}};
+                 seen.now = 1100;
+                 unit::expect_equal(kinds(seen), std::string("want:n1 "));
+                 seen.now = 9000;
+                 unit::expect_equal(kinds(seen), std::string());
+                 seen.now = 1100;
+                 seen.nodes[0].record.want = Want{};
+                 seen.nodes[0].record.want->at = 900;
+                 seen.nodes[0].record.want->result = result_ok;
+                 unit::expect_equal(kinds(seen), std::string("want:n1 "));
+                 seen.nodes[0].record.want->at = 1000;
+                 unit::expect_equal(kinds(seen), std::string());
+             }},
+            {"not on a node that was detached, nor before the request",
+             [] {
+                 Attempt a = attempt("n1", Outcome::ok);
+                 a.phase = Phase::ended;
+                 Observation seen{.nodes = {node("n1")}, .jobs = {}, .latest = {a}};
+                 seen.now = 1100;
+                 unit::expect_equal(kinds(seen), std::string());
+                 seen.nodes[0].record.revision = "rev_0000000000000001";
+                 seen.latest[0].phase = Phase::begun;
+                 unit::expect_equal(kinds(seen), std::string());
              }},
             {"a lost reason comes back",
              [] {

@@ -86,6 +86,13 @@ struct Scene {
         a.ended = now;
         seen.latest.push_back(a);
     }
+    // Node I knows what it is to become.
+    void told(int i) {
+        Want want;
+        want.image = "v2";
+        node(i).record.want = want;
+        node(i).record.revision.clear();
+    }
     // Node I has proved that it runs v2.
     void proved(int i) {
         Want want;
@@ -263,7 +270,7 @@ void order_rules(std::vector<unit::Rule>& rules) {
                          s.job(2, Step::held);
                          s.view.rollout.window = "22:00-06:00";
                          s.seen.minute_of_day = 12 * 60;
-                         expect_equal(s.acts(), std::string("back:n1 "));
+                         expect_equal(s.acts(), std::string("submit:n3 back:n1 "));
                          s.seen.minute_of_day = 23 * 60;
                          expect_equal(s.slots(), std::string("release:n2 "));
                      }});
@@ -464,8 +471,23 @@ void row_rules(std::vector<unit::Rule>& rules) {
                      }});
     rules.push_back({"out of service for a reason of ours: failed, with that reason", [] {
                          auto s = ended(Outcome::ok);
+                         s.told(1);
                          s.down(1, "cohort: this boot is v1");
                          expect_equal(row_after(s), std::string("failed: this boot is v1"));
+                     }});
+    rules.push_back({"judged by an older wish, which slurmctld came back with: no failure", [] {
+                         auto s = ended(Outcome::ok);
+                         s.proved(1);
+                         s.seen.latest[0].posted = now - 50;
+                         s.node(1).record.want->at = now - 900;
+                         s.down(1, "cohort: image matches but the node runs v2, wanted v1");
+                         expect_contains(row_after(s), "waits for the node's own proof");
+                         s.node(1).record.want->at = now - 50;
+                         expect_contains(row_after(s), "failed: image matches");
+                         s.down(1,
+                                (std::string("cohort: ") + std::string(lost_wish_reason)).c_str());
+                         s.node(1).record.want->image = "v9";
+                         expect_contains(row_after(s), "waits for the node's own proof");
                      }});
     rules.push_back({"never back within VerifyWait: failed", [] {
                          auto s = ended(Outcome::ok);
@@ -523,6 +545,7 @@ void row_rules(std::vector<unit::Rule>& rules) {
                      }});
     rules.push_back({"rebuilt while out of service: the old reason is no new failure", [] {
                          auto s = ended(Outcome::ok);
+                         s.told(1);
                          s.row(1).direct = true;
                          s.down(1, "cohort: rollout 3 rebuilds it");
                          expect_contains(row_after(s), "waits for the node's own proof");
