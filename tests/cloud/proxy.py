@@ -2,7 +2,7 @@
 """A TLS proxy that breaks things: in front of the lab cloud, or of the true services.
 
 It ends TLS with a certificate of its own, passes one request per connection on to a plain HTTP
-address, and does what is planned for the next ones:
+address (of several services each to its own: routes), and does what is planned for the next ones:
   status   an answer of the proxy's own (429, 502, 504, with headers), the request is not passed on
   truncate half of the answer's bytes, then the connection ends
   hang     no answer at all (passed on when after is true)
@@ -59,6 +59,7 @@ class Proxy:
     def __init__(self, upstream: tuple[str, int], certificate: Path, client_authority: Path | None = None,
                  minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2) -> None:
         self.upstream = upstream
+        self.routes: dict[str, tuple[str, int]] = {}  # "/compute" -> where, without that prefix
         self.breaks: list[Break] = []
         self.passed: list[tuple[str, str]] = []
         self._stopped = threading.Event()
@@ -122,10 +123,19 @@ class Proxy:
         else:
             connection.sendall(answer)
 
+    def _route(self, line: bytes) -> tuple[bytes, tuple[str, int]]:
+        """The request line as its service is to see it, and where that service is."""
+        method, path, rest = line.split(b" ", 2)
+        for prefix, where in self.routes.items():
+            if path.startswith(prefix.encode() + b"/"):
+                return b" ".join((method, path[len(prefix):], rest)), where
+        return line, self.upstream
+
     def _pass_on(self, request: bytes) -> bytes:
         head, _, body = request.partition(b"\r\n\r\n")
         lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
-        with socket.create_connection(self.upstream, timeout=60) as upstream:
+        lines[0], where = self._route(lines[0])
+        with socket.create_connection(where, timeout=60) as upstream:
             upstream.sendall(b"\r\n".join([*lines, b"Connection: close"]) + b"\r\n\r\n" + body)
             parts = []
             while part := upstream.recv(65536):

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/lab/judge.py \
 	tests/lab/lab \
 	tests/lab/lab.py \
+	tests/lab/leaks.py \
 	tests/lab/machine-init \
 	tests/lab/make-root \
 	tests/lab/machines.py \

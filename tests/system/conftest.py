@@ -18,6 +18,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lab"))
 
+import leaks  # noqa: E402
 import namespace  # noqa: E402
 from lab import Lab  # noqa: E402
 
@@ -62,9 +63,15 @@ class LabFactory:
         return lab
 
     def stop(self) -> None:
-        if LabFactory.running:
-            LabFactory.running.stop()
-        LabFactory.running = None
+        """Ends the lab; whatever a test was about, no secret of the cloud may stand in what was written."""
+        lab, LabFactory.running = LabFactory.running, None
+        if not lab:
+            return
+        try:
+            found = leaks.find(lab)
+        finally:
+            lab.stop()
+        assert not found, found
 
 
 @pytest.fixture

@@ -17,10 +17,15 @@ import pytest
 import openstack_seed as seed
 from conftest import ROOT, STAGE
 from machines import wait_until
+from openstack_conf import PORTS
 from openstack_seed import clouds_yaml, write_private
 from openstack_services import PYTHON, missing_packages
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests" / "cloud"))
+
+import proxy  # noqa: E402
+
 LAB = SOURCE / "tests" / "lab"
 SPARE = ["s1", "s2", "s3", "s4"]  # servers that are no nodes
 MANY = [f"x-{n}" for n in range(1, 65)]  # nodes of slurm.conf without a machine
@@ -80,6 +85,78 @@ def test_the_contract_that_the_lab_cloud_keeps_holds_here_too(cluster, tmp_path)
     counted = re.search(r"Checks: (\d+), Failures: 0", done.stdout)
     assert counted and int(counted[1]) >= 20, done.stdout
     assert "SKIP" not in done.stdout
+
+
+class Behind:
+    """The true services behind a TLS proxy that breaks what is planned; the catalog leads there."""
+
+    def __init__(self, cluster, folder: Path) -> None:
+        self.cloud = cluster.true_cloud
+        self.image = cluster.image("v2").id
+        place = self.cloud.place
+        proxy.make_authority(folder, "authority")
+        proxy.make_authority(folder, "stranger")
+        self.proxy = proxy.Proxy((place.address, 1), proxy.make_certificate(folder, "authority", "good"))
+        self.proxy.routes = {"/" + name: (place.address, PORTS[service]) for name, service in (
+            ("identity", "keystone"), ("image", "glance"), ("compute", "nova"))}  # fmt: skip
+        self.publish(self.proxy.url + "/compute", self.proxy.url + "/image")
+        text = clouds_yaml(place, ["lab"]).replace(place.url("keystone"), self.proxy.url + "/identity")
+        self.clouds = {}
+        for name in ("authority", "stranger"):
+            path = folder / f"{name}.yaml"
+            self.clouds[name] = write_private(path, f"{text}    cacert: {folder}/{name}.pem\n")
+
+    def publish(self, compute: str, image: str) -> None:
+        self.cloud.publish({"compute": compute + "/v2.1", "image": image})
+
+    def close(self) -> None:
+        self.publish(self.cloud.place.url("nova"), self.cloud.place.url("glance"))
+        self.proxy.close()
+
+    def call(self, *words: str, clouds: str = "authority", seconds: int = 30) -> tuple[int, dict]:
+        done = subprocess.run([cloudcall(), "--clouds", self.clouds[clouds], "--cloud", "lab", "--seconds",
+                               str(seconds), "--timeout-ms", "8000", *words], capture_output=True,
+                              text=True, timeout=120)  # fmt: skip
+        return done.returncode, json.loads(done.stdout)
+
+    def rebuild(self, server: str, **plan) -> tuple[int, dict, int]:
+        """One rebuild with PLAN in its way: exit code, answer, POSTs that nova got. Settled at the end."""
+        self.proxy.breaks[:] = [proxy.Break(method="POST", path="/action$", **plan)]
+        self.proxy.passed.clear()
+        server_id = self.cloud.servers[server]
+        code, told = self.call("rebuild", server_id, self.image)
+        taken = [path for method, path in self.proxy.passed if method == "POST" and path.endswith("/action")]
+        if taken:
+            wait_until(lambda: not self.cloud.server(server)["OS-EXT-STS:task_state"], 60, "settled", 0.5)
+        return code, told, len(taken)
+
+
+@pytest.fixture
+def behind(cluster, tmp_path):
+    made = Behind(cluster, tmp_path)
+    yield made
+    made.close()
+
+
+def test_what_breaks_on_the_way_to_the_true_services(behind):
+    unsure = 9  # cloudcall's exit code for a POST that may have been taken
+    assert behind.call("probe")[0] == 0
+    code, told = behind.call("probe", clouds="stranger", seconds=5)
+    assert code == 3 and "certificate" in told["message"], told
+    server = behind.cloud.servers["s1"]
+    behind.proxy.breaks[:] = [proxy.Break(method="GET", status=429, headers={"Retry-After": "1"}),
+                              proxy.Break(method="GET", status=502), proxy.Break(method="GET", kind="truncate"),
+                              proxy.Break(method="GET", kind="reset")]  # fmt: skip
+    assert behind.call("server", server)[0] == 0
+    for plan, wanted, posts in (({"status": 429, "headers": {"Retry-After": "1"}}, 0, 1),
+                                ({"status": 502}, unsure, 0), ({"status": 504}, unsure, 0),
+                                ({"kind": "reset"}, unsure, 0), ({"kind": "reset", "after": True}, 0, 1),
+                                ({"kind": "truncate", "after": True}, 0, 1),
+                                ({"kind": "hang", "after": True}, 0, 1)):  # fmt: skip
+        code, told, taken = behind.rebuild("s1", **plan)
+        assert (code, taken) == (wanted, posts), (plan, told)
+        if code == 0:
+            assert behind.call("follow", server, told["request_id"])[1]["succeeded"], plan
 
 
 def test_nodes_go_to_the_new_image_and_one_that_nova_cannot_build_is_out(cluster):

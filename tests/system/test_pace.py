@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+import leaks
+from machines import LOGS
+
 LONG = bool(os.environ.get("COHORT_LONG"))  # on an idle machine: the times are judged too
 MANY = 1000
 SERVERS = [f"x{n}" for n in range(1, MANY + 1)]  # nodes of slurm.conf without a machine
@@ -108,3 +111,17 @@ def test_a_thousand_servers_in_one_call_take_what_the_cloud_takes(cluster):
     images = {s["image"] for name, s in cluster.cloud.state()["servers"].items() if name in SERVERS}
     assert images == {cluster.image("v3").id}
     assert seconds <= (1.2 if LONG else 3) * least
+
+
+def test_a_secret_in_a_log_would_be_found(cluster):
+    """leaks.find() looks at every lab's end; here that it sees."""
+    assert leaks.find(cluster) == []
+    secrets = cluster.cloud.secrets()
+    assert len(secrets) > MANY, "tokens and adminPass values too"
+    probe = LOGS / "probe.log"
+    try:
+        for text in (secrets[0], secrets[-1], "adminPass: x", "token gAAAAAB" + "k" * 60):
+            probe.write_text(f"some text {text} more text\n")
+            assert len(leaks.find(cluster)) == 1, text[:8]
+    finally:
+        probe.unlink()
