@@ -4,14 +4,16 @@
 EXTRA_PROGRAMS = $(BENCHES)
 CLEANFILES += $(BENCHES)
 EXTRA_DIST += \
+	tests/bench/bench_cloud.py \
 	tests/bench/bench_guard.py \
 	tests/bench/bench_spank.py \
 	tests/bench/guard_rule.lua
 BENCH_STAGE = $(abs_builddir)/bench-stage
 
 .PHONY: bench
-bench: all $(BENCHES)
+bench: all $(BENCHES) tests/cloud/cloudcall
 	@for program in $(BENCHES); do echo "== $$program"; ./$$program || exit 1; done
+	$(srcdir)/tests/bench/bench_cloud.py --cloudcall tests/cloud/cloudcall
 	rm -rf $(BENCH_STAGE)
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(BENCH_STAGE) >/dev/null
 	$(srcdir)/tests/bench/bench_spank.py --stage $(BENCH_STAGE)
