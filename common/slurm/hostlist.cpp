@@ -39,6 +39,10 @@ Result<std::vector<std::string>> expand_hosts(std::string_view expression) {
         names.emplace_back(name);
         std::free(name);
     }
+    // Slurm makes names of what it cannot read: "n[1-" becomes "n]", "n1,[,n2" has an empty one.
+    for (const auto& name : names)
+        if (name.empty() || name.find_first_of("[]") != std::string::npos)
+            return fail(Errc::invalid, fmt::format("'{}' is no host list", text));
     if (names.empty()) return fail(Errc::invalid, fmt::format("'{}' is no host list", text));
     return names;
 }

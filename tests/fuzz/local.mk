@@ -9,7 +9,8 @@ check_PROGRAMS += \
 	tests/fuzz/clouds_replay \
 	tests/fuzz/constraint_replay \
 	tests/fuzz/desired_replay \
-	tests/fuzz/headers_replay
+	tests/fuzz/headers_replay \
+	tests/fuzz/hosts_replay
 TESTS += tests/fuzz/replay_test
 EXTRA_DIST += \
 	tests/fuzz/corpus \
@@ -26,6 +27,8 @@ tests_fuzz_desired_replay_SOURCES = $(FUZZ_REPLAY) tests/fuzz/desired_fuzz.cpp
 tests_fuzz_desired_replay_LDADD = $(FUZZ_LDADD)
 tests_fuzz_headers_replay_SOURCES = $(FUZZ_REPLAY) tests/fuzz/headers_fuzz.cpp
 tests_fuzz_headers_replay_LDADD = $(FUZZ_LDADD)
+tests_fuzz_hosts_replay_SOURCES = $(FUZZ_REPLAY) tests/fuzz/hosts_fuzz.cpp
+tests_fuzz_hosts_replay_LDADD = libcohort_slurm.la libcohort.la $(SLURM_LIBS)
 
 if FUZZING
 AM_CXXFLAGS += -fsanitize=fuzzer-no-link
@@ -34,7 +37,8 @@ noinst_PROGRAMS += \
 	tests/fuzz/clouds_fuzz \
 	tests/fuzz/constraint_fuzz \
 	tests/fuzz/desired_fuzz \
-	tests/fuzz/headers_fuzz
+	tests/fuzz/headers_fuzz \
+	tests/fuzz/hosts_fuzz
 tests_fuzz_answers_fuzz_SOURCES = tests/fuzz/fuzz.hpp tests/fuzz/answers_fuzz.cpp
 tests_fuzz_answers_fuzz_LDADD = $(FUZZ_LDADD)
 tests_fuzz_answers_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -50,4 +54,7 @@ tests_fuzz_desired_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_headers_fuzz_SOURCES = tests/fuzz/fuzz.hpp tests/fuzz/headers_fuzz.cpp
 tests_fuzz_headers_fuzz_LDADD = $(FUZZ_LDADD)
 tests_fuzz_headers_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_hosts_fuzz_SOURCES = tests/fuzz/fuzz.hpp tests/fuzz/hosts_fuzz.cpp
+tests_fuzz_hosts_fuzz_LDADD = libcohort_slurm.la libcohort.la $(SLURM_LIBS)
+tests_fuzz_hosts_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
