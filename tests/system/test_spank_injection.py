@@ -10,7 +10,7 @@ import functools
 import pytest
 
 import sealed
-from spanklab import BASE, FLOX, environment, in_parallel, plugstack, prepare, start, version
+from spanklab import BASE, FLOX, environment, in_parallel, plugstack, prepare, start
 
 MARK = "=== step"
 SHOW = f"/usr/bin/env; echo; echo '{MARK}'; /usr/bin/srun /usr/bin/env"
@@ -99,8 +99,8 @@ def judge(path: str, order: str, rest: list[str] | None) -> None:
 
 def expected(tool: str, export: str, path: str) -> list[str] | None:
     """Entries that were there before; None: the user's login environment on the node."""
-    if export == "all_x" and path == "no" and tool not in ("srun", "salloc_srun", "srun_pty") and version() >= (26, 5):
-        return None  # 26.05 fetches the user's login environment then
+    if export == "all_x" and path == "no" and tool not in ("srun", "salloc_srun", "srun_pty"):
+        return None  # sbatch with a list has the user's login environment fetched on the node
     if export in ("all", "all_x"):
         return PATHS[path].split(":") if PATHS[path] else BASE
     return BASE if tool in ("srun", "salloc_srun", "srun_pty", "het") else None
