@@ -6,7 +6,6 @@ The guard is switched off for a moment, the way by which jobs without a bound ge
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -56,9 +55,27 @@ def crossed(cluster):
     wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, 60, "all idle")
 
 
-def without_guard(lab) -> None:
+def without_guard(lab) -> list[str]:
+    """Nothing is bound from now on, and n2 and n4 are taken too; returns the jobs that have them."""
     lab.run("scohort", "guard", "off", "--for", "5min")
-    time.sleep(0.5)
+
+    def is_off() -> bool:
+        probe = lab.submit("-N2", "-H", user="bob")
+        bound = "rev_" in lab.job(probe)["Features"]
+        lab.run("scancel", probe)
+        return not bound
+
+    wait_until(is_off, 20, "the plugin binds nothing", 0.2)
+    blockers = [lab.submit("-w", node, "--exclusive", user="bob", wrap="sleep 600") for node in ("n2", "n4")]
+    for job in blockers:
+        lab.wait_job(job, "RUNNING")
+    return blockers
+
+
+def with_guard(lab, blockers: list[str]) -> None:
+    """The sweep begins, one job after the other, while n2 and n4 become free."""
+    lab.run("scohort", "guard", "on")
+    lab.run("scancel", *blockers)
 
 
 def unbound(lab, *options: str) -> str:
@@ -78,10 +95,10 @@ def test_one_revision_and_one_node_start(cluster) -> None:
 
 
 def test_a_batch_job_is_sent_back_bound_and_started(crossed) -> None:
-    """Twelve wait for their turn of the sweep (one a second): the first starts before it."""
-    without_guard(crossed)
-    jobs = [unbound(crossed, "--begin=now+4", "--exclusive") for _ in range(12)]
-    crossed.run("scohort", "guard", "on")
+    """Twelve wait for their turn of the sweep (two a second): one starts before it."""
+    blockers = without_guard(crossed)
+    jobs = [unbound(crossed, "--exclusive") for _ in range(12)]
+    with_guard(crossed, blockers)
     wait_until(lambda: any("spans revisions" in line for line in gate_lines(crossed)), 40,
                "the gate has sent one back")  # fmt: skip
     back = [j for j in jobs if '"rounds":' in crossed.job(j).get("AdminComment", "").replace(" ", "")]
@@ -95,24 +112,21 @@ def test_a_batch_job_is_sent_back_bound_and_started(crossed) -> None:
 
 
 def test_a_job_that_may_not_be_requeued_starts_and_that_is_logged(crossed) -> None:
-    without_guard(crossed)
-    jobs = [unbound(crossed, "--begin=now+4", "--no-requeue", "--exclusive") for _ in range(8)]
-    crossed.run("scohort", "guard", "on")
+    blockers = without_guard(crossed)
+    jobs = [unbound(crossed, "--no-requeue", "--exclusive") for _ in range(8)]
+    with_guard(crossed, blockers)
     wait_until(lambda: any("GateNoRequeue=allow" in line for line in gate_lines(crossed)), 40, "logged")
     wait_until(lambda: any(ran_on(crossed, j) == {"n2", "n4"} for j in jobs), 30, "it ran, on both")
 
 
 def test_srun_is_ended_and_told(crossed) -> None:
     """The guard goes on between srun's submission and its start."""
-    without_guard(crossed)
-    blocker = crossed.submit("-w", "n2,n4", "--exclusive", "-N2", user="bob", wrap="sleep 600")
-    crossed.wait_job(blocker, "RUNNING")
+    blockers = without_guard(crossed)
     for _ in range(12):  # the sweep has others to bind first
         unbound(crossed, "-H")
     crossed.run("bash", "-c", "srun -N2 --exclusive hostname > /shared/home/alice/srun.out 2>&1 & echo $!", user="alice")
     wait_until(lambda: "hostname" in crossed.out("squeue", "-h", "-u", "alice", "-o", "%j"), 20, "srun waits")
-    crossed.run("scohort", "guard", "on")
-    crossed.run("scancel", blocker)
+    with_guard(crossed, blockers)
     text = []
 
     def told() -> bool:
