@@ -59,7 +59,9 @@ def run_cell(lab, order: str, tool: str, export: str, path: str) -> str:
         return batch(lab, submit, ["-n1", "-a", "1-2", *given], "/usr/bin/env", name)
     else:
         het = ["-n1", *given, ":", "-n1", *given]
-        return batch(lab, submit, het, "/usr/bin/srun --het-group=0,1 /usr/bin/env", name)
+        # Each to its own file: srun may mix two lines of 20,000 characters.
+        show = f"'/usr/bin/env >out.{name}.$SLURMD_NODENAME.$$'"
+        return batch(lab, submit, het, f"/usr/bin/srun --het-group=0,1 /bin/sh -c {show}", name)
     done = lab.run(*command, user="alice", check=False, timeout=240)
     return done.stdout or f"nothing: {done}"
 
