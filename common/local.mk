@@ -41,5 +41,6 @@ libcohort_la_SOURCES = \
 	common/text.hpp \
 	common/yaml_null.hpp
 libcohort_la_LIBADD = \
+	$(MD_LIBS) \
 	$(JANSSON_LIBS) \
 	$(FMT_LIBS)

@@ -50,7 +50,7 @@ tests_unit_published_test_SOURCES = tests/unit/published_test.cpp
 tests_unit_published_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_published_test_LDADD = $(UNIT_LDADD)
 
-# libcrypto is the oracle of our own: no program of ours is linked with it.
+# libcrypto is the other opinion: no program of ours is linked with it.
 tests_unit_sha256_test_SOURCES = tests/unit/sha256_test.cpp
 tests_unit_sha256_test_CPPFLAGS = $(UNIT_CPPFLAGS) $(CRYPTO_CFLAGS)
 tests_unit_sha256_test_LDADD = $(UNIT_LDADD) $(CRYPTO_LIBS)

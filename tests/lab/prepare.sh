@@ -3,7 +3,7 @@
 # What ./demo and ./check do before anything runs; sourced by them. Expects: top (the source tree).
 
 build_packages=(g++ make autoconf automake libtool autoconf-archive pkg-config libslurm-dev
-    libjansson-dev libssl-dev libfmt-dev libcurl4-openssl-dev libyaml-cpp-dev libsqlite3-dev
+    libjansson-dev libmd-dev libssl-dev libfmt-dev libcurl4-openssl-dev libyaml-cpp-dev libsqlite3-dev
     libsmartcols-dev libexpected-dev libcli11-dev)
 lab_packages=(slurmctld slurmd slurm-client slurmdbd slurm-wlm-basic-plugins
     slurm-wlm-mysql-plugin munge mariadb-server-core mariadb-client-core iproute2 procps
