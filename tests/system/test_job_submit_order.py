@@ -58,6 +58,8 @@ def site(lab, request):
         cluster.run("sacctmgr", "-i", "modify", "qos", "rebuild", "set", "preempt=normal")
         # slurmctld knows it when sacctmgr returns, the plugin with its next reading.
         generation = "grep -o '\"started\":[0-9]*' /var/lib/slurm/slurmctld-cohort/snapshot.json"
+        wait_until(lambda: cluster.run("sh", "-c", generation, check=False).returncode == 0, 30,
+                   "the plugin has read the cluster once", 0.1)  # fmt: skip
         first = cluster.out("sh", "-c", generation)
         wait_until(lambda: cluster.out("sh", "-c", generation) != first, 30, "a new picture", 0.3)
     ended = threading.Event()

@@ -190,8 +190,9 @@ std::vector<unit::Rule> breaker_rules() {
          }},
         {"a folder that is not there cannot hold a breaker",
          [] {
-             unit::expect(!read_breaker("/nonexistent"), "closed");
-             unit::expect(!open_breaker("/nonexistent", {1, "r", "b"}), "cannot open");
+             const Folder f;
+             unit::expect(!read_breaker(f.path + "/absent"), "closed");
+             unit::expect(!open_breaker(f.path + "/absent", {1, "r", "b"}), "cannot open");
          }},
     };
 }
