@@ -24,6 +24,8 @@ using Kind = AdvanceAct::Kind;
 constexpr std::chrono::seconds patience_of_one_call{5};
 // A job that is submitted, or a slot that is taken back, can be given on in the same step.
 constexpr int most_looks = 4;
+// From a boot to the end of its join, at most: join resumes a node that has proved itself.
+constexpr std::int64_t join_seconds = 30;
 
 int report(const Error& error) {
     log::error("{}", error.message);
@@ -140,8 +142,10 @@ class Repairs {
         const auto& want = node->record.want;
         const bool proved = !node->record.revision.empty() && want && want->succeeded();
         const bool up = node->state.base != NodeState::Base::down;
-        // Up and proved: cohort-node join is about to resume it, and would meet us.
-        if (!node->reason.empty() && (!up || proved)) return {};
+        // Up and proved, just booted: cohort-node join is about to resume it, and would meet us. Later
+        // it is verify that has taken it out, and a ping that has undone its DOWN.
+        const bool joins = proved && std::time(nullptr) < node->boot_time + join_seconds;
+        if (!node->reason.empty() && (!up || joins)) return {};
         tell(act.node, "is taken out of service again: " + act.reason);
         return slurm::take_out(act.node, act.reason);
     }

@@ -77,7 +77,7 @@ def test_verify_runs_and_takes_the_node_out(cluster, jobs, words, node, steps, s
     cluster.wait_job(job, "FAILED", "NODE_FAIL", "CANCELLED", "COMPLETED", seconds=150)
     assert [boot["stamp"] for boot in cluster.boots(node)][-1] == "lab/v2", "the rebuild took place"
     assert (LAB / "shared" / f"verify.ran.{node}").exists(), "verify ran"
-    wait_until(lambda: out(cluster.node(node), sentence), 20, f"out for '{sentence}': {cluster.node(node)}")
+    wait_until(lambda: out(cluster.node(node), sentence), 60, f"out for '{sentence}': {cluster.node(node)}")
     assert cluster.job(job)["JobState"] != "COMPLETED"
     assert sentence in (LAB / "shared" / f"verify.{node}").read_text(), "the job's output says it too"
     mark = on(cluster, node, "ls /run/cohort/jobs 2>/dev/null || :").split()
