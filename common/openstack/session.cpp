@@ -26,6 +26,7 @@ constexpr std::int64_t token_margin_seconds = 60;
 // How long one process waits while another signs in for all.
 constexpr std::int64_t longest_turn_seconds = 20;
 constexpr std::int64_t max_offset_spread_ms = 30000;  // what slow answers may cause
+constexpr milliseconds shortest_attempt{200};
 
 double random_fraction() {
     thread_local std::minstd_rand generator{std::random_device{}()};
@@ -106,7 +107,8 @@ bool Session::wait(const Verdict& verdict, unsigned attempt, Deadline deadline,
     const milliseconds pause =
         verdict.wait ? milliseconds(*verdict.wait) : backoff(attempt, random_fraction());
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
-    if (pause >= left) {
+    // An attempt that can only run out of time would hide the fault that is known.
+    if (pause + shortest_attempt >= left) {
         error.message += verdict.wait ? fmt::format("; it asks to wait {} s, and {} s are left",
                                                     verdict.wait->count(),
                                                     std::max<std::int64_t>(0, left.count() / 1000))
