@@ -118,55 +118,46 @@ std::int64_t failed_in(const std::vector<RolloutNode>& rows) {
     return std::ranges::count(rows, Step::failed, &RolloutNode::step);
 }
 
+// CHANGE for the open rollout ID, or for each that is open.
+template <class Change>
+int for_open_rollouts(const Site& site, std::int64_t id, const std::string& who, Change&& change) {
+    auto verb = Verb::begin(site, who);
+    if (!verb) return report(verb.error());
+    auto open = verb->open_rollouts(id);
+    if (!open) return report(open.error());
+    if (open->empty()) return none_open();
+    for (auto& rollout : *open)
+        if (auto done = change(*verb, rollout); !done) return report(done.error());
+    return verb->finish();
+}
+
 }  // namespace
 
 int pause_rollout(const Site& site, std::int64_t id, const std::string& reason,
                   const std::string& who) {
-    auto verb = Verb::begin(site, who);
-    if (!verb) return report(verb.error());
-    auto open = verb->open_rollouts(id);
-    if (!open) return report(open.error());
-    if (open->empty()) return none_open();
-    for (auto& rollout : *open) {
+    return for_open_rollouts(site, id, who, [&](Verb& verb, Rollout& rollout) -> Status {
+        if (rollout.state != RolloutState::active) return {};
         const auto why = with_reason("paused by " + who, reason);
-        if (rollout.state != RolloutState::active) continue;
-        if (auto done = verb->change(rollout, RolloutState::paused, why, "is " + why); !done)
-            return report(done.error());
-    }
-    return verb->finish();
+        return verb.change(rollout, RolloutState::paused, why, "is " + why);
+    });
 }
 
 int resume_rollout(const Site& site, std::int64_t id, const std::string& who) {
-    auto verb = Verb::begin(site, who);
-    if (!verb) return report(verb.error());
-    auto open = verb->open_rollouts(id);
-    if (!open) return report(open.error());
-    if (open->empty()) return none_open();
-    for (auto& rollout : *open) {
-        if (rollout.state == RolloutState::active) continue;
-        auto rows = verb->rollouts().nodes(rollout.id);
-        if (!rows) return report(rows.error());
+    return for_open_rollouts(site, id, who, [&](Verb& verb, Rollout& rollout) -> Status {
+        if (rollout.state == RolloutState::active) return {};
+        auto rows = verb.rollouts().nodes(rollout.id);
+        if (!rows) return tl::unexpected(rows.error());
         rollout.forgiven = failed_in(*rows);
-        if (auto done = verb->change(rollout, RolloutState::active, "", "is resumed by " + who);
-            !done)
-            return report(done.error());
-    }
-    return verb->finish();
+        return verb.change(rollout, RolloutState::active, "", "is resumed by " + who);
+    });
 }
 
 int abort_rollout(const Site& site, std::int64_t id, const std::string& reason,
                   const std::string& who) {
-    auto verb = Verb::begin(site, who);
-    if (!verb) return report(verb.error());
-    auto open = verb->open_rollouts(id);
-    if (!open) return report(open.error());
-    if (open->empty()) return none_open();
-    for (auto& rollout : *open) {
+    return for_open_rollouts(site, id, who, [&](Verb& verb, Rollout& rollout) -> Status {
         const auto why = with_reason("aborted by " + who, reason);
-        if (auto done = verb->change(rollout, RolloutState::aborted, why, "is " + why); !done)
-            return report(done.error());
-    }
-    return verb->finish();
+        return verb.change(rollout, RolloutState::aborted, why, "is " + why);
+    });
 }
 
 int retry_nodes(const Site& site, const std::string& expression, const std::string& who) {

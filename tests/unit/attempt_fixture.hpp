@@ -110,10 +110,11 @@ struct Bench {
         if (std::system(("rm -rf " + dir).c_str()) != 0) std::abort();
     }
 
-    AttemptContext context() {
+    AttemptContext context() { return context_with(backend); }
+    AttemptContext context_with(Backend& cloud) {
         return {.settings = settings,
                 .state_dir = dir,
-                .backend = backend,
+                .backend = cloud,
                 .desk = desk,
                 .journal = *journal,
                 .deadline = AttemptContext::Clock::now() + limit,

@@ -52,19 +52,7 @@ struct CountingBench : Bench {
         counted.actions = backend.actions;
         settings.max_concurrent = 1;
     }
-    AttemptContext counting() {
-        return {.settings = settings,
-                .state_dir = dir,
-                .backend = counted,
-                .desk = desk,
-                .journal = *journal,
-                .deadline = AttemptContext::Clock::now() + limit,
-                .cloud_failed = [this](const std::string&) { ++cloud_faults; },
-                .cloud_answered = {},
-                .first_post = {},
-                .poll = 5ms,
-                .first_pause = 10ms};
-    }
+    AttemptContext counting() { return context_with(counted); }
     Outcome run_counted() {
         const auto c = counting();
         return run_attempt(c, "n1");
