@@ -20,6 +20,7 @@ dist_systemdunit_DATA = \
 nodist_systemdunit_DATA = \
 	etc/cohort-advance.service \
 	etc/cohort-join.service \
+	etc/cohort-leave.service \
 	etc/cohort-profile.service \
 	etc/cohort-report.service
 slurmddropindir = $(systemdunitdir)/slurmd.service.d
@@ -28,6 +29,7 @@ nodist_slurmddropin_DATA = etc/slurmd-cohort.conf
 UNIT_TEMPLATES = \
 	etc/cohort-advance.service.in \
 	etc/cohort-join.service.in \
+	etc/cohort-leave.service.in \
 	etc/cohort-profile.service.in \
 	etc/cohort-report.service.in \
 	etc/slurmd-cohort.conf.in

@@ -141,6 +141,8 @@ cohort_node_SOURCES = \
 	rebootprog/node_join.hpp \
 	rebootprog/node_judge.cpp \
 	rebootprog/node_judge.hpp \
+	rebootprog/node_leave.cpp \
+	rebootprog/node_leave.hpp \
 	rebootprog/node_main.cpp \
 	rebootprog/node_profile.cpp \
 	rebootprog/node_profile.hpp

@@ -92,11 +92,14 @@ bool keep_root(const Node& node, const NodeFacts& facts) {
 }
 
 // A node that was never adopted has no label, but its launch gate must not refuse every job.
-void publish_locally(const NodeFacts& facts) {
-    const std::string own = own_revision(facts);
-    if (own.empty()) return;
-    if (auto kept = write_published({own, "", facts.boot_id, facts.observed.stamp}); !kept)
-        log::error("{}", kept.error().message);
+void publish_locally(const std::string& name, const NodeFacts& facts) {
+    const bool was_published = published_in_this_boot(facts);
+    if (const std::string own = own_revision(facts); !own.empty())
+        if (auto kept = write_published({own, "", facts.boot_id, facts.observed.stamp}); !kept)
+            log::error("{}", kept.error().message);
+    // What its last leave has set.
+    if (auto lifted = lift_what_is_ours(name, was_published); !lifted)
+        log::error("{}", lifted.error().message);
 }
 
 // A step of join --after: nothing when it has to look again.
@@ -115,7 +118,8 @@ std::optional<int> after_step(const std::string& name, const NodeFacts& facts,
     switch (decision.act) {
         case Act::go_on:
             log::info("{}: {}", name, decision.why);
-            if (!node->record.want && node->record.revision.empty()) publish_locally(facts);
+            if (!node->record.want && node->record.revision.empty())
+                publish_locally(name, facts);
             return keep_root(*node, facts) ? exit_code::ok : exit_code::try_again;
         case Act::take_out:
             return out_of_service(name, decision.why);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/node_judge.hpp"
 
+#include <string_view>
+
 #include <fmt/core.h>
 
 namespace cohort {
@@ -9,6 +11,8 @@ namespace {
 using Act = NodeDecision::Act;
 
 constexpr std::int64_t clock_slack = 2;
+// What `scohort barrier` begins its drains with.
+constexpr std::string_view barrier_reason = "cohort: barrier";
 
 // The request has not had its effect: this is still the boot before it.
 bool not_begun(const Want& want, const NodeFacts& facts) {
@@ -61,12 +65,17 @@ NodeDecision decide_verify(const NodeRecord& record, const NodeFacts& facts, boo
     return from(judge(*record.want, facts.observed, accept_weak_proof, clock_slack));
 }
 
+bool is_behind_barrier(const Node& node) {
+    const std::string& reason = node.reason.empty() ? node.record.out_reason : node.reason;
+    return (node.state.drain || node.state.fail) && reason.starts_with(barrier_reason);
+}
+
 bool may_lift(const Node& node, bool boot_was_published) {
     const bool ours =
         node.has_our_reason() || (node.reason.empty() && !node.record.out_reason.empty());
     const bool out =
         node.state.fail || node.state.drain || node.state.base == NodeState::Base::down;
-    return ours && out && !boot_was_published;
+    return ours && out && !boot_was_published && !is_behind_barrier(node);
 }
 
 }  // namespace cohort

@@ -23,6 +23,9 @@ struct NodeDecision {
     std::string why;
 };
 
+// A drain behind which a whole cohort waits: nothing that a node does by itself lifts or renames it.
+bool is_behind_barrier(const Node& node);
+
 // Before slurmd starts. RECORD is what Slurm keeps of this node.
 NodeDecision decide_before(const NodeRecord& record, const NodeFacts& facts,
                            bool accept_weak_proof);

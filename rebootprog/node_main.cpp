@@ -6,8 +6,10 @@
 #include "common/log.hpp"
 #include "common/settings.hpp"
 #include "common/slurm/load.hpp"
+#include "common/text.hpp"
 #include "rebootprog/command_line.hpp"
 #include "rebootprog/node_join.hpp"
+#include "rebootprog/node_leave.hpp"
 #include "rebootprog/node_profile.hpp"
 
 namespace {
@@ -68,6 +70,26 @@ struct RuntimeVerbs {
     }
 };
 
+// leave and its options.
+struct LeaveVerb {
+    LeaveOptions options;
+    CLI::App* verb = nullptr;
+
+    explicit LeaveVerb(CLI::App& app) {
+        verb = app.add_subcommand("leave", "drain this node, wait for its jobs, and go");
+        verb->add_option_function<std::string>(
+                "--timeout",
+                [this](const std::string& given) {
+                    const auto time = text::to_duration(given);
+                    if (!time) throw CLI::ValidationError("--timeout", "'" + given + "' is no time: 90s, 10min");
+                    options.timeout = *time;
+                },
+                "how long jobs may take to end (10min)")
+            ->type_name("TIME");
+        verb->add_flag("--force", options.force, "do not wait: DOWN at once, which ends the jobs");
+    }
+};
+
 int run(int argc, char** argv) {
     CLI::App app{"cohort-node: what a compute node does at boot, in a rebuild job and at shutdown"};
     app.require_subcommand(1);
@@ -80,6 +102,7 @@ int run(int argc, char** argv) {
     auto* verify_command =
         app.add_subcommand("verify", "payload of a rebuild job: succeed only on a proved node");
     const RuntimeVerbs runtime(app);
+    const LeaveVerb leave(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -92,6 +115,7 @@ int run(int argc, char** argv) {
     slurm::initialise_library();
     if (runtime.parsed()) return runtime.run(settings);
     if (join->parsed()) return before ? join_before(settings) : join_after(settings);
+    if (leave.verb->parsed()) return node_leave(leave.options);
     if (verify_command->parsed()) return verify(settings);
     return exit_code::usage;
 }

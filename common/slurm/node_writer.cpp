@@ -187,6 +187,22 @@ Status edit_record(const std::string& node, const std::function<void(NodeRecord&
     return fail(Errc::busy, fmt::format("{}: its Extra is being changed by others", node));
 }
 
+Status delete_node(const std::string& node) {
+    auto before = load_node(node);
+    if (!before && before.error().code == Errc::not_found) return {};
+    if (!before) return tl::unexpected(before.error());
+    if (!before->state.dynamic)
+        return fail(Errc::denied, fmt::format("{} is no dynamic node: its record stays", node));
+    update_node_msg_t message;
+    slurm_init_update_node_msg(&message);
+    std::string name = node;
+    message.node_names = name.data();
+    if (slurm_delete_node(&message) == SLURM_SUCCESS) return {};
+    const int error = errno;
+    return fail(error == ESLURM_NODES_BUSY ? Errc::busy : Errc::failed,
+                fmt::format("slurmctld does not delete {}: {}", node, slurm_strerror(error)));
+}
+
 Status write_features(const std::vector<std::string>& nodes, const std::string& features) {
     return Update(compress_hosts(nodes)).features(features).send();
 }

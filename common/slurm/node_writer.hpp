@@ -36,6 +36,10 @@ Status drain(const std::string& node, std::string_view reason);
 // wrote in between. Refuses (Errc::invalid) an Extra that is not ours.
 Status edit_record(const std::string& node, const std::function<void(NodeRecord&)>& edit);
 
+// Deletes the record of a dynamic node. Errc::busy: it has jobs or is in a reservation (Slurm refuses
+// that itself); Errc::denied: it is no dynamic node (22.05 would delete one of slurm.conf too).
+Status delete_node(const std::string& node);
+
 // Both feature lists of NODES, which must have the same FEATURES.
 Status write_features(const std::vector<std::string>& nodes, const std::string& features);
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Sequence
 
 import cloudlink
 import images as imagelist
@@ -36,7 +36,9 @@ class Lab(Queries):
     the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
     knobs of the lab cloud (cloud_state.py; None: no cloud). openstack: the true services instead,
     whose only knob is rebuild_delay. more_servers: names of servers that are no machines. advance_every: seconds between two steps
-    of `scohort advance`, as its timer makes them (0: none). cache: where the prepared database is kept."""
+    of `scohort advance`, as its timer makes them (0: none). dynamic: so many of the nodes, the last ones,
+    register by themselves (slurmd -Z) and stand on no NodeName= line. configless: nodes without an /etc/slurm;
+    /shared/slurmd-options is to print --conf-server ctl for them. cache: where the prepared database is kept."""
 
     def __init__(
         self,
@@ -54,6 +56,8 @@ class Lab(Queries):
         openstack: bool = False,
         more_servers: list[str] | None = None,
         advance_every: float = 0,
+        dynamic: int = 0,
+        configless: Sequence[str] = (),
         cache: Path | str | None = None,
     ) -> None:
         if not inside():
@@ -75,6 +79,8 @@ class Lab(Queries):
         self.true_cloud: cloudlink.TrueCloud | None = None
         self.server_ids = {n: cloudlink.server_id(n) for n in [*self.nodes, *self.more_servers]}
         self.advance_every = advance_every
+        self.dynamic = self.nodes[nodes - dynamic :] if dynamic else []
+        self.configless = list(configless)
         self.cache = Path(cache) if cache else DEFAULT_CACHE
         self.controller = Machine(CONTROLLER)
         self.machines = {name: Machine(name) for name in self.nodes}
@@ -139,8 +145,8 @@ class Lab(Queries):
 
     # -- parts of start() -------------------------------------------------------------------------
     def _make_folders(self) -> None:
-        for name in ("log", "machines", "images", "devlog", "etc-slurm", "mysql", "munge", "site",
-                     "openstack", "shared/boots", "shared/home"):  # fmt: skip
+        for name in ("log", "machines", "images", "devlog", "etc-slurm", "no-etc-slurm", "mysql", "munge",
+                     "site", "openstack", "shared/boots", "shared/home"):  # fmt: skip
             (LAB / name).mkdir(parents=True, exist_ok=True)
         LOGS.chmod(0o777)
         (LAB / "shared").chmod(0o1777)
@@ -231,8 +237,12 @@ class Lab(Queries):
                 boot="/usr/lib/lab/node-boot",
                 network=True,
                 delay=self.boot_delay,
-                binds=shared + [f"{LAB}/etc-slurm|/etc/slurm|ro", f"{LAB}/munge|/run/munge|ro"],
-            )
+                binds=shared + [f"{LAB}/{self._etc_slurm(machine.name)}|/etc/slurm|ro",
+                                f"{LAB}/munge|/run/munge|ro"],
+            )  # fmt: skip
+
+    def _etc_slurm(self, node: str) -> str:
+        return "no-etc-slurm" if node in self.configless else "etc-slurm"
 
     def _wait_booted(self, machine: Machine) -> None:
         wait_until(
@@ -257,7 +267,12 @@ class Lab(Queries):
         if self.program("/usr/sbin/cohort-reboot"):
             values["RebootProgram"] = "/usr/sbin/cohort-reboot"
         values.update(self.conf)
-        text = slurmconf.slurm_conf(self.nodes, values, self.partitions, self.node_options)
+        for node in self.dynamic:
+            slurmconf.write(etc, f"slurmd-options.{node}", slurmconf.DYNAMIC_OPTIONS)
+        if self.dynamic:
+            values.setdefault("MaxNodeCount", 2 * len(self.nodes))
+        static = [n for n in self.nodes if n not in self.dynamic]
+        text = slurmconf.slurm_conf(static, values, self.partitions, self.node_options)
         slurmconf.write(etc, "slurm.conf", text)
         slurmconf.write(etc, "cgroup.conf", slurmconf.cgroup_conf(version))
         slurmconf.write(etc, "slurmdbd.conf", slurmconf.SLURMDBD_CONF, 0o600)

@@ -52,6 +52,7 @@ DEFAULTS: dict[str, object] = {
     "JobCompType": "jobcomp/none",
 }
 NODE = "CPUs=4 RealMemory=1000 State=UNKNOWN"
+DYNAMIC_OPTIONS = "-Z\n--conf\nCPUs=4 RealMemory=1000\n"
 PARTITION = "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 
 

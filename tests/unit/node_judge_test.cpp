@@ -145,5 +145,15 @@ int main() {
                  node.state.fail = false;
                  unit::expect(!may_lift(node, false), "nothing to lift");
              }},
+            {"lift: never what a whole cohort waits behind",
+             [] {
+                 Node node;
+                 node.state.drain = true;
+                 node.reason = "cohort: barrier 7: waits for n2";
+                 unit::expect(!may_lift(node, false) && is_behind_barrier(node), "stays");
+                 node.reason.clear();
+                 node.record.out_reason = "cohort: barrier 7";
+                 unit::expect(!may_lift(node, false), "26.05 lost the reason");
+             }},
         });
 }
