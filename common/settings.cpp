@@ -165,6 +165,16 @@ const std::vector<Key>& keys() {
         {"Unlock", true, yes_no_key(&S::unlock)},
         {"CacheToken", false, yes_no_key(&S::cache_token)},
         {"DeniedAccounts", false, list_key(&S::denied_accounts)},
+        {"Inventory", false,
+         choice_key<InventoryKind>(&S::inventory, {{"none", InventoryKind::none},
+                                                   {"nova", InventoryKind::nova},
+                                                   {"file", InventoryKind::file},
+                                                   {"command", InventoryKind::command}})},
+        {"InventoryFile", false, path_key(&S::inventory_file)},
+        {"InventoryCommand", false, path_key(&S::inventory_command)},
+        {"InventoryTimeout", false, duration_key(&S::inventory_timeout, milliseconds(1000))},
+        {"ReconcileAge", false, duration_key(&S::reconcile_age, milliseconds(0))},
+        {"ReconcileGrace", false, duration_key(&S::reconcile_grace, milliseconds(0))},
     };
     return table;
 }

@@ -19,6 +19,7 @@ namespace cohort {
 
 enum class MixedRevision { confine, block, hold, off };  // strictness: block > hold > confine > off
 enum class BackendKind { nova, reboot, exec };
+enum class InventoryKind { none, nova, file, command };
 
 // N nodes, or N percent of a cohort's nodes (rounded down, at least one).
 struct Amount {
@@ -74,6 +75,14 @@ struct Settings {
     bool unlock = false;
     bool cache_token = false;
     std::vector<std::string> denied_accounts;
+
+    // scohort reconcile.
+    InventoryKind inventory = InventoryKind::none;
+    std::string inventory_file;
+    std::string inventory_command;  // an argument vector, words between white space
+    std::chrono::seconds inventory_timeout{60};
+    std::chrono::seconds reconcile_age{120};
+    std::chrono::seconds reconcile_grace{300};
 };
 
 // One Cohort= line: the site's settings with that line's values over them.

@@ -16,12 +16,14 @@ dist_pkglibexec_SCRIPTS = etc/cohort-task-prolog
 systemdunitdir = $(prefix)/lib/systemd/system
 dist_systemdunit_DATA = \
 	etc/cohort-advance.timer \
+	etc/cohort-reconcile.timer \
 	etc/cohort-report.path
 nodist_systemdunit_DATA = \
 	etc/cohort-advance.service \
 	etc/cohort-join.service \
 	etc/cohort-leave.service \
 	etc/cohort-profile.service \
+	etc/cohort-reconcile.service \
 	etc/cohort-report.service
 slurmddropindir = $(systemdunitdir)/slurmd.service.d
 nodist_slurmddropin_DATA = etc/slurmd-cohort.conf
@@ -31,6 +33,7 @@ UNIT_TEMPLATES = \
 	etc/cohort-join.service.in \
 	etc/cohort-leave.service.in \
 	etc/cohort-profile.service.in \
+	etc/cohort-reconcile.service.in \
 	etc/cohort-report.service.in \
 	etc/slurmd-cohort.conf.in
 EXTRA_DIST += $(UNIT_TEMPLATES)

@@ -16,7 +16,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t schema_version = 2;
+constexpr std::int64_t schema_version = 3;
 constexpr int busy_timeout_ms = 30000;
 
 constexpr const char* schema = R"(
@@ -32,7 +32,8 @@ CREATE INDEX IF NOT EXISTS events_node ON events (node, id);
 )";
 
 // What each version added to the one before: [0] leads from 1 to 2.
-constexpr const char* steps[] = {R"(
+constexpr const char* steps[] = {
+    R"(
 ALTER TABLE events ADD COLUMN rollout INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX events_rollout ON events (rollout, id);
 CREATE TABLE rollouts (
@@ -48,6 +49,9 @@ CREATE TABLE rollout_nodes (
 CREATE INDEX rollout_nodes_node ON rollout_nodes (node, rollout);
 CREATE TABLE quarantine (
     image TEXT PRIMARY KEY, since INTEGER NOT NULL, rollout INTEGER, reason TEXT);
+)",
+    R"(
+CREATE TABLE stale_nodes (node TEXT PRIMARY KEY, since INTEGER NOT NULL);
 )"};
 static_assert(std::size(steps) == schema_version - 1);
 

@@ -85,6 +85,7 @@ class Journal {
     Result<std::vector<Event>> events(int limit) const;
 
   private:
+    friend class ReconcileJournal;
     friend class RolloutJournal;
     struct State;
     explicit Journal(std::unique_ptr<State> state);

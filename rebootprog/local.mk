@@ -40,6 +40,8 @@ librebuild_la_SOURCES = \
 	rebootprog/engine.hpp \
 	rebootprog/guard_verbs.cpp \
 	rebootprog/guard_verbs.hpp \
+	rebootprog/inventory.cpp \
+	rebootprog/inventory.hpp \
 	rebootprog/journal.cpp \
 	rebootprog/journal.hpp \
 	rebootprog/journal_state.hpp \
@@ -52,6 +54,12 @@ librebuild_la_SOURCES = \
 	rebootprog/rebuild_jobs.cpp \
 	rebootprog/rebuild_jobs.hpp \
 	rebootprog/rebuild_verb.cpp \
+	rebootprog/reconcile.cpp \
+	rebootprog/reconcile.hpp \
+	rebootprog/reconcile_decide.cpp \
+	rebootprog/reconcile_decide.hpp \
+	rebootprog/reconcile_journal.cpp \
+	rebootprog/reconcile_journal.hpp \
 	rebootprog/rollout.hpp \
 	rebootprog/rollout_act.cpp \
 	rebootprog/rollout_act.hpp \
@@ -63,6 +71,8 @@ librebuild_la_SOURCES = \
 	rebootprog/rollout_row.hpp \
 	rebootprog/rollout_verbs.cpp \
 	rebootprog/rollout_verbs.hpp \
+	rebootprog/run_command.cpp \
+	rebootprog/run_command.hpp \
 	rebootprog/scontrol.cpp \
 	rebootprog/scontrol.hpp \
 	rebootprog/settings_verbs.cpp \
@@ -127,6 +137,7 @@ libsite_la_SOURCES = \
 
 scohort_SOURCES = \
 	rebootprog/command_line.hpp \
+	rebootprog/lifecycle_command.hpp \
 	rebootprog/rollout_command.hpp \
 	rebootprog/view_command.hpp \
 	rebootprog/scohort_main.cpp
@@ -175,6 +186,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/decide_test \
 	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
+	tests/unit/reconcile_test \
 	tests/unit/report_test \
 	tests/unit/rollout_decide_test \
 	tests/unit/rollout_journal_test \
@@ -202,6 +214,10 @@ tests_unit_attempt_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_decide_test_SOURCES = tests/unit/decide_test.cpp
 tests_unit_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_reconcile_test_SOURCES = tests/unit/reconcile_test.cpp
+tests_unit_reconcile_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_reconcile_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_rollout_decide_test_SOURCES = tests/unit/rollout_decide_test.cpp
 tests_unit_rollout_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)

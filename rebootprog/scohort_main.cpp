@@ -9,6 +9,7 @@
 #include "rebootprog/command_line.hpp"
 #include "rebootprog/doctor.hpp"
 #include "rebootprog/guard_verbs.hpp"
+#include "rebootprog/lifecycle_command.hpp"
 #include "rebootprog/plan.hpp"
 #include "rebootprog/rollout_command.hpp"
 #include "rebootprog/settings_verbs.hpp"
@@ -92,6 +93,7 @@ int run(int argc, char** argv) {
     auto* advance_command = app.add_subcommand(
         "advance", "one step: release, give back, adopt, re-assert (idempotent)");
     advance_command->add_flag("-q,--quiet", quiet, "say nothing when there is nothing to do");
+    const LifecycleVerbs lifecycle_verbs(app);
     const GuardVerbs guard_verbs(app);
     const SettingsCommand settings_command(app);
     auto* doctor_command =
@@ -111,6 +113,7 @@ int run(int argc, char** argv) {
         return exit_code_of(site.error().code);
     }
     if (rollout_verbs.parsed()) return rollout_verbs.run(*site, who);
+    if (lifecycle_verbs.parsed()) return lifecycle_verbs.run(*site, who);
     if (guard_verbs.parsed()) return guard_verbs.run(*site);
     if (settings_command.parsed()) return settings_command.run(*site);
     if (view_verbs.parsed()) return view_verbs.run(*site);

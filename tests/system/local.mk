@@ -28,6 +28,7 @@ EXTRA_DIST += \
 	tests/system/test_main_job.py \
 	tests/system/test_node_leave.py \
 	tests/system/test_node_runtime.py \
+	tests/system/test_reconcile.py \
 	tests/system/test_rollout.py \
 	tests/system/test_rollout_failures.py \
 	tests/system/test_openstack.py \
