@@ -111,6 +111,51 @@ Setter choice_key(E Settings::*member, std::vector<std::pair<std::string_view, E
     };
 }
 
+// Words between blanks: a program with its absolute path, and what it is to be given.
+Complaint set_backend_command(Settings& s, const std::string& v) {
+    const bool quoted = v.size() >= 2 && v.front() == '"' && v.back() == '"';
+    const std::string value = quoted ? v.substr(1, v.size() - 2) : v;
+    if (value.empty() || value[0] != '/') return "expects a program with its absolute path";
+    for (std::size_t at = value.find('{'); at != std::string::npos; at = value.find('{', at + 1)) {
+        const std::string name = value.substr(at, value.find('}', at) - at + 1);
+        if (name != "{verb}" && name != "{node}" && name != "{server}" && name != "{image}" &&
+            name != "{request}")
+            return fmt::format(
+                "{} is none of {{verb}}, {{node}}, {{server}}, {{image}}, {{request}}", name);
+    }
+    s.backend_command = value;
+    return {};
+}
+
+// Why BACKEND cannot work as it is set.
+Complaint check_backend(const Settings& s) {
+    const auto lacks = [&](std::string_view place) {
+        return s.backend_command.find(place) == std::string::npos;
+    };
+    if (s.backend == BackendKind::exec && (lacks("{verb}") || lacks("{node}")))
+        return "Backend=exec needs BackendCommand=PROGRAM with {verb} and {node} among its words";
+    if (s.backend == BackendKind::reboot && lacks("{node}"))
+        return "Backend=reboot needs BackendCommand=PROGRAM with {node} among its words";
+    return {};
+}
+
+// As text::words(), but what stands between double quotes is not split.
+std::vector<std::string> words_with_quotes(std::string_view line) {
+    std::vector<std::string> words;
+    bool quoted = false, open = false;
+    for (const char c : line) {
+        if (c == '"') quoted = !quoted;
+        if (!quoted && (c == ' ' || c == '\t' || c == '\r')) {
+            open = false;
+            continue;
+        }
+        if (!open) words.emplace_back();
+        open = true;
+        words.back() += c;
+    }
+    return words;
+}
+
 Complaint set_rebuild_priority(Settings& s, const std::string& v) {
     const auto n = text::to_number(v);
     if (!text::iequals(v, "highest") && (!n || *n < 1 || *n > 0xffff0000))
@@ -131,7 +176,8 @@ const std::vector<Key>& keys() {
          choice_key<BackendKind>(&S::backend, {{"nova", BackendKind::nova},
                                                {"reboot", BackendKind::reboot},
                                                {"exec", BackendKind::exec}})},
-        {"BackendCommand", true, path_key(&S::backend_command)},
+        {"BackendCommand", true, set_backend_command},
+        {"BackendTime", true, duration_key(&S::backend_time, milliseconds(1000))},
         {"RebuildUsers", false, list_key(&S::rebuild_users)},
         {"RebuildJobUser", false, text_key(&S::rebuild_job_user)},
         {"RebuildPriority", false, set_rebuild_priority},
@@ -205,6 +251,8 @@ class Parser {
             number_ = number;
             if (auto merged = merge(words); !merged) return tl::unexpected(merged.error());
         }
+        if (auto complaint = check_backend(configuration_.site))
+            return fail(Errc::invalid, fmt::format("{}: {}", name_, *complaint));
         return std::move(configuration_);
     }
 
@@ -214,7 +262,7 @@ class Parser {
     }
 
     Status cohort_line(std::string_view content) {
-        cohort_lines_.emplace_back(number_, text::words(content));
+        cohort_lines_.emplace_back(number_, words_with_quotes(content));
         return {};
     }
 
@@ -224,9 +272,10 @@ class Parser {
         for (const auto& word : words) {
             const auto equals = word.find('=');
             if (equals == std::string::npos)
-                return complain(fmt::format(
-                    "'{}' is not of the form Key=Value (no spaces around '=' or in values here)",
-                    word));
+                return complain(
+                    fmt::format("'{}' is not of the form Key=Value (no spaces around '='; a value "
+                                "with spaces in double quotes)",
+                                word));
             const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
             if (text::iequals(key, "Cohort")) {
                 cohort.name = value;
@@ -239,6 +288,8 @@ class Parser {
         if (cohort.name.empty()) return complain("Cohort= needs a name");
         if (cohort.nodes.empty())
             return complain(fmt::format("Cohort={} needs Nodes=LIST", cohort.name));
+        if (auto complaint = check_backend(cohort.settings))
+            return complain(fmt::format("Cohort={}: {}", cohort.name, *complaint));
         for (const auto& other : configuration_.cohorts)
             if (other.name == cohort.name)
                 return complain(fmt::format("Cohort={} is defined twice", cohort.name));

@@ -3,7 +3,8 @@
 // cohort.conf: what a site has set. load -> merge -> validate.
 //
 // `Key=Value` lines as in slurm.conf (# starts a comment); `Cohort=NAME Nodes=... Key=Value ...`
-// lines override the site's values for some nodes. An unknown key or a bad value is an error that
+// lines override the site's values for some nodes; a value with blanks stands in double quotes there.
+// An unknown key or a bad value is an error that
 // names file, line and the nearest key. Values are plain data: copy them across threads.
 #pragma once
 
@@ -35,7 +36,8 @@ struct Settings {
     std::string clouds_file = "/etc/openstack/clouds.yaml";
     std::string cloud;  // empty: the only one in the file
     BackendKind backend = BackendKind::nova;
-    std::string backend_command;  // Backend=exec: argv template
+    std::string backend_command;  // Backend=exec, reboot: argv template, words between blanks
+    std::chrono::seconds backend_time{60};  // for one run of it
 
     // Rebuild jobs.
     std::vector<std::string> rebuild_users;  // empty: every Administrator

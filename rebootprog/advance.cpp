@@ -11,7 +11,7 @@
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/advance_decide.hpp"
-#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/backends.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/engine.hpp"
 #include "rebootprog/rollout_act.hpp"
@@ -58,18 +58,19 @@ Result<Observation> observe(const Site& site, const Journal& journal) {
 // What is not a rollout's: nodes and jobs of any rebuild.
 class Repairs {
   public:
-    Repairs(const Site& site, Journal& journal) : site_(site), journal_(journal) {}
+    Repairs(const Site& site, Journal& journal)
+        : site_(site), journal_(journal), backends_(site, patience_of_one_call) {}
 
     // The breaker closes when the cloud answers a probe.
     void probe() {
         const auto breaker = read_breaker(site_.state_dir);
         if (!breaker) return;
-        auto* nova = backend();
-        if (!nova) return;
-        if (auto answered = nova->probe(); !answered) {
-            log::warning("the cloud is still out of reach: {}", answered.error().message);
-            return;
-        }
+        auto all = backends_.all();
+        if (!all) return log::warning("{}", all.error().message);
+        for (Backend* backend : *all)
+            if (auto answered = backend->probe(); !answered)
+                return log::warning("the cloud is still out of reach: {}",
+                                    answered.error().message);
         if (auto closed = close_breaker(site_.state_dir); !closed) {
             log::error("{}", closed.error().message);
             return;
@@ -117,11 +118,11 @@ class Repairs {
     Status adopt(const AdvanceAct& act) {
         auto lock = lock_node(site_, act.node);
         if (!lock) return {};
-        auto* nova = backend();
-        if (!nova) return {};
-        const AttemptContext context{.settings = site_.settings(),
+        auto* cloud = backend(act.node);
+        if (!cloud) return {};
+        const AttemptContext context{.settings = backends_.settings(act.node),
                                      .state_dir = site_.state_dir,
-                                     .backend = *nova,
+                                     .backend = *cloud,
                                      .desk = desk_,
                                      .journal = journal_,
                                      .deadline = AttemptContext::Clock::now(),
@@ -142,8 +143,8 @@ class Repairs {
         const auto& want = node->record.want;
         const bool proved = !node->record.revision.empty() && want && want->succeeded();
         const bool up = node->state.base != NodeState::Base::down;
-        // Up and proved, just booted: cohort-node join is about to resume it, and would meet us. Later
-        // it is verify that has taken it out, and a ping that has undone its DOWN.
+        // Up and proved, just booted: cohort-node join is about to resume it, and would meet us.
+        // Later it is verify that has taken it out, and a ping that has undone its DOWN.
         const bool joins = proved && std::time(nullptr) < node->boot_time + join_seconds;
         if (!node->reason.empty() && (!up || joins)) return {};
         tell(act.node, "is taken out of service again: " + act.reason);
@@ -164,14 +165,15 @@ class Repairs {
     // anew.
     Status write_want(const AdvanceAct& act) {
         const Attempt& attempt = *act.attempt;
-        auto* nova = backend();
-        if (!nova) return {};
-        const auto image = nova->image(attempt.image_to);
+        auto* cloud = backend(act.node);
+        if (!cloud) return {};
+        const auto image = cloud->image(attempt.image_to);
         if (!image) return tl::unexpected(image.error());
         tell(act.node, "gets its wish again: it was lost with slurmctld's state");
         const auto written = slurm::edit_record(act.node, [&](NodeRecord& record) {
             if (record.want && record.want->at >= attempt.posted) return;
             record.want = want_of(attempt, *image, record.root);
+            if (!cloud->knows_images()) record.want->revision = attempt.label;
             if (record.revision == attempt.label) record.revision.clear();
         });
         if (!written) return written;
@@ -197,16 +199,11 @@ class Repairs {
         return want;
     }
 
-    NovaBackend* backend() {
-        if (!backend_) {
-            auto opened = open_nova(site_.settings(), site_.state_dir, patience_of_one_call);
-            if (!opened) {
-                log::warning("{}", opened.error().message);
-                return nullptr;
-            }
-            backend_ = std::move(*opened);
-        }
-        return backend_.get();
+    Backend* backend(const std::string& node) {
+        auto opened = backends_.of(node);
+        if (opened) return *opened;
+        log::warning("{}", opened.error().message);
+        return nullptr;
     }
 
     void tell(const std::string& node, const std::string& text) {
@@ -219,7 +216,7 @@ class Repairs {
     const Site& site_;
     Journal& journal_;
     SlurmDesk desk_;
-    std::unique_ptr<NovaBackend> backend_;
+    Backends backends_;
 };
 
 }  // namespace

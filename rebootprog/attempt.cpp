@@ -119,10 +119,13 @@ Result<AttemptPlan> AttemptRunner::look() {
 }
 
 Result<AttemptPlan> AttemptRunner::look_once() {
-    auto wanted = wanted_of(c_.journal, c_.settings.desired_dir, attempt_.node);
-    if (!wanted) return tl::unexpected(wanted.error());
-    const Desired& desired = wanted->desired;
-    const Target target{attempt_.node, desired.instance_id, desired.image_id};
+    Target target{attempt_.node, "", ""};
+    if (c_.backend.knows_images()) {
+        auto wanted = wanted_of(c_.journal, c_.settings, attempt_.node);
+        if (!wanted) return tl::unexpected(wanted.error());
+        target.server = wanted->desired.instance_id;
+        target.image = wanted->desired.image_id;
+    }
     auto server = c_.backend.server(target);
     if (!server) return tl::unexpected(server.error());
     auto image = c_.backend.image(target.image);
@@ -167,9 +170,12 @@ Status AttemptRunner::announce(const AttemptPlan& plan) {
     Want want;
     want.image = plan.image.id;
     want.stamp = plan.image.stamp;
-    // An image without a stamp has no name of its own but its id.
-    want.revision = revision_name_of_stamp(plan.image.stamp.empty() ? "image:" + plan.image.id
-                                                                    : plan.image.stamp);
+    // An image without a stamp has no name of its own but its id; rebooted as it is, the node keeps
+    // the name that it had.
+    want.revision = !c_.backend.knows_images()
+                        ? attempt_.label
+                        : revision_name_of_stamp(plan.image.stamp.empty() ? "image:" + plan.image.id
+                                                                          : plan.image.stamp);
     want.action = attempt_.action;
     want.at = attempt_.posted;
     auto written = c_.desk.edit(attempt_.node, [&](NodeRecord& record) {

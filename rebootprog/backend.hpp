@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What cohort-reboot needs of whatever owns the machines (nova; later a command, or plain reboots).
+// What cohort-reboot needs of whatever owns the machines: nova, a site's command, or plain reboots.
 //
 // Errors by Errc, on which the engine decides:
 //   unreachable  the back end as such is out of reach or refuses us; nothing was sent: retried
@@ -52,7 +52,13 @@ enum class Request { rebuild, rebuild_volume, soft_reboot, hard_reboot, start, u
 class Backend {
   public:
     virtual ~Backend() = default;
+    // Whether it knows which image a machine has. Without, no desired image is read or compared.
+    virtual bool knows_images() const { return true; }
+    // Whether it answers at all.
+    virtual Status probe() = 0;
     virtual Result<ServerState> server(const Target& target) = 0;
+    // All machines. Errc::invalid: it has no such list.
+    virtual Result<std::vector<ServerState>> servers() = 0;
     virtual Result<ImageState> image(const std::string& id_or_name) = 0;
     // Returns the request id by which the action is followed. IMAGE matters for rebuilds only.
     virtual Result<std::string> send(Request request, const std::string& server,

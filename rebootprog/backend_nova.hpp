@@ -26,8 +26,8 @@ class NovaBackend : public Backend {
                                                      std::int64_t since) override;
     Result<std::vector<ServerState>> changed_since(
         std::chrono::system_clock::time_point when) override;
-    Status probe() { return cloud_->probe(); }
-    Result<std::vector<ServerState>> servers();
+    Status probe() override { return cloud_->probe(); }
+    Result<std::vector<ServerState>> servers() override;
     Result<std::vector<std::string>> roles() { return cloud_->roles(); }
     std::optional<std::chrono::milliseconds> clock_ahead() const { return cloud_->clock_ahead(); }
 

@@ -30,6 +30,9 @@ Decision while_task_runs(const ServerState& server, const std::string& desired_i
 
 Decision decide(const ServerState& server, const std::string& desired_image,
                 const DecisionPolicy& policy) {
+    if (!server.image_known)
+        return {Act::soft_reboot,
+                "it is rebooted as it is: with Backend=reboot no image is compared"};
     if (server.locked && !policy.unlock)
         return {Act::refuse,
                 fmt::format("server {} is locked{}: unlock it, or set Unlock=yes", server.name,

@@ -57,28 +57,28 @@ Result<std::string> checked(const RawValue& raw, const std::string& file, const 
     return value;
 }
 
-Result<Desired> desired_of(const RawValue& instance, const RawValue& image,
-                           const std::string& file) {
+Result<Desired> desired_of(const RawValue& instance, const RawValue& image, const std::string& file,
+                           bool uuids) {
     auto instance_id = checked(instance, file, "instance_id");
     if (!instance_id) return tl::unexpected(instance_id.error());
     auto image_id = checked(image, file, "image_id");
     if (!image_id) return tl::unexpected(image_id.error());
     if (instance.present && instance_id->empty()) return refuse(file, "instance_id", "is empty");
-    if (!instance_id->empty() && !openstack::is_uuid(*instance_id))
+    if (uuids && !instance_id->empty() && !openstack::is_uuid(*instance_id))
         return refuse(file, "instance_id", "is no UUID (is the file half written?)");
     if (!image.present) return refuse(file, "image_id", "is missing");
     if (image_id->empty()) return refuse(file, "image_id", "is empty");
     return Desired{std::move(*instance_id), std::move(*image_id), file};
 }
 
-Result<Desired> from_json(std::string_view text, const std::string& file) {
+Result<Desired> from_json(std::string_view text, const std::string& file, bool uuids) {
     const auto root = json::parse(text, file);
     if (!root) return tl::unexpected(root.error());
     if (!json_is_object(root->get()))
         return fail(Errc::invalid, fmt::format("{}: the top must be a mapping", file));
     const auto instance = value_in_json(root->get(), "instance_id");
     const auto image = value_in_json(root->get(), "image_id");
-    return desired_of(*instance, *image, file);
+    return desired_of(*instance, *image, file, uuids);
 }
 
 struct Reading {
@@ -125,22 +125,23 @@ Result<std::string> read_stable(const std::string& path) {
 
 }  // namespace
 
-Result<Desired> parse_desired(std::string_view text, const std::string& file) {
+Result<Desired> parse_desired(std::string_view text, const std::string& file, bool uuids) {
     const auto start = text::trim(text);
     if (start.empty()) return fail(Errc::invalid, fmt::format("{} is empty", file));
-    if (file.ends_with(".json")) return from_json(text, file);
+    if (file.ends_with(".json")) return from_json(text, file, uuids);
     // A hostvars dump is often JSON in a .yml; JSON's own parser is stricter about an end that is
     // missing. What begins like JSON and is none may still be YAML's flow style.
     if (start.front() == '{')
-        if (auto desired = from_json(text, file);
+        if (auto desired = from_json(text, file, uuids);
             desired || desired.error().message.find("not valid JSON") == std::string::npos)
             return desired;
     auto values = read_yaml_values(text, file, {"instance_id", "image_id"});
     if (!values) return tl::unexpected(values.error());
-    return desired_of((*values)[0], (*values)[1], file);
+    return desired_of((*values)[0], (*values)[1], file, uuids);
 }
 
-Result<Desired> read_desired(const std::string& dir, const std::string& node) {
+Result<Desired> read_desired(const Settings& settings, const std::string& node) {
+    const std::string& dir = settings.desired_dir;
     if (node.empty() || node.front() == '.' || node.find('/') != std::string::npos ||
         node.find('\0') != std::string::npos)
         return fail(Errc::invalid, fmt::format("'{}' is no node name", text::one_line(node, 80)));
@@ -160,7 +161,7 @@ Result<Desired> read_desired(const std::string& dir, const std::string& node) {
                                                text::join(found, " and ")));
     auto text = read_stable(found.front());
     if (!text) return tl::unexpected(text.error());
-    return parse_desired(*text, found.front());
+    return parse_desired(*text, found.front(), settings.backend == BackendKind::nova);
 }
 
 }  // namespace cohort

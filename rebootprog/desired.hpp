@@ -16,19 +16,21 @@
 #include <string_view>
 
 #include "common/result.hpp"
+#include "common/settings.hpp"
 
 namespace cohort {
 
 struct Desired {
-    std::string instance_id;  // UUID; empty: find the server by the node's name
+    std::string instance_id;  // UUID, with Backend=exec any word; empty: found by the node's name
     std::string image_id;     // UUID, or the name of one active image
     std::string file;         // where it was read
 };
 
-// Errc::not_found: no file for this node.
-Result<Desired> read_desired(const std::string& dir, const std::string& node);
+// Errc::not_found: no file for this node. SETTINGS: the node's.
+Result<Desired> read_desired(const Settings& settings, const std::string& node);
 
-// The same on a text; FILE decides the format and appears in errors.
-Result<Desired> parse_desired(std::string_view text, const std::string& file);
+// The same on a text; FILE decides the format and appears in errors. UUIDS: instance_id must be
+// one.
+Result<Desired> parse_desired(std::string_view text, const std::string& file, bool uuids = true);
 
 }  // namespace cohort

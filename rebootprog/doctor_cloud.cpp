@@ -230,6 +230,19 @@ void check_images(const DoctorFacts& facts, const Servers& servers, Findings& fo
 }  // namespace
 
 void check_cloud(const DoctorFacts& facts, Findings& found) {
+    for (const auto& command : facts.cloud.commands) {
+        const std::string name = "BackendCommand";
+        const std::string what = fmt::format("{} (Backend={})", command.program, command.kind);
+        found.push_back(command.fault.empty()
+                            ? pass(name, what)
+                            : failure(name, fmt::format("{}: {}: the nodes of that back end cannot "
+                                                        "be rebuilt or rebooted until it works",
+                                                        what, command.fault)));
+    }
+    if (facts.cloud.wanted.empty() && facts.cloud.other_nodes != 0) {
+        found.push_back(pass("clouds.yaml", "not needed: no node belongs to nova"));
+        return;
+    }
     found.push_back(check_file(facts));
     check_desired(facts, found);
     if (!facts.cloud.file_fault.empty() || !facts.cloud.fault.empty()) {

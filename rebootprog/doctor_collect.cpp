@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <map>
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -22,9 +21,7 @@
 #include "common/slurm/load.hpp"
 #include "common/snapshot_file.hpp"
 #include "common/text.hpp"
-#include "rebootprog/backend_nova.hpp"
 #include "rebootprog/breaker.hpp"
-#include "rebootprog/desired.hpp"
 #include "rebootprog/journal.hpp"
 #include "rebootprog/plugin_file.hpp"
 #include "rebootprog/site.hpp"
@@ -32,7 +29,6 @@
 namespace cohort {
 namespace {
 
-constexpr std::chrono::seconds patience_of_one_call{10};
 constexpr std::size_t most_bytes = 64UL << 20;
 constexpr std::size_t most_option_bytes = 64UL << 10;
 // A boot that came later after the action's end was not its work.
@@ -42,13 +38,14 @@ bool exists(const std::string& path) {
     return ::access(path.c_str(), F_OK) == 0;
 }
 
-ConfigurationFacts read_configuration() {
+ConfigurationFacts read_configuration(Configuration& configuration) {
     ConfigurationFacts facts;
     facts.file = configuration_path();
     auto loaded = load_configuration(facts.file);
-    if (loaded)
-        facts.settings = std::move(loaded->site);
-    else if (loaded.error().code == Errc::not_found)
+    if (loaded) {
+        facts.settings = loaded->site;
+        configuration = std::move(*loaded);
+    } else if (loaded.error().code == Errc::not_found)
         facts.exists = false;
     else
         facts.fault = loaded.error().message;
@@ -217,67 +214,13 @@ StateFacts read_state(const ControllerConfig& config, const Settings& settings,
     return facts;
 }
 
-void read_wanted(const Settings& settings, const std::vector<Node>& nodes, CloudFacts& facts) {
-    for (const auto& node : nodes) {
-        if (node.state.base == NodeState::Base::future) continue;
-        CloudFacts::Wanted wanted;
-        wanted.node = node.name;
-        auto desired = read_desired(settings.desired_dir, node.name);
-        if (desired) {
-            wanted.server = std::move(desired->instance_id);
-            wanted.image = std::move(desired->image_id);
-        } else if (desired.error().code == Errc::not_found) {
-            wanted.has_file = false;
-        } else {
-            wanted.file_fault = desired.error().message;
-        }
-        facts.wanted.push_back(std::move(wanted));
-    }
-}
-
-Status ask_cloud(NovaBackend& nova, CloudFacts& facts) {
-    auto roles = nova.roles();
-    if (!roles) return tl::unexpected(roles.error());
-    facts.roles = std::move(*roles);
-    auto servers = nova.servers();
-    if (!servers) return tl::unexpected(servers.error());
-    facts.servers = std::move(*servers);
-    std::map<std::string, bool> asked;
-    for (const auto& wanted : facts.wanted) {
-        if (wanted.image.empty() || !asked.emplace(wanted.image, true).second) continue;
-        auto image = nova.image(wanted.image);
-        if (image)
-            facts.images.push_back({wanted.image, {}, std::move(*image)});
-        else
-            facts.images.push_back({wanted.image, image.error().message, {}});
-    }
-    if (const auto ahead = nova.clock_ahead()) facts.clock_ahead_ms = ahead->count();
-    return {};
-}
-
-CloudFacts read_cloud(Settings settings, const std::vector<Node>& nodes) {
-    CloudFacts facts;
-    read_wanted(settings, nodes, facts);
-    const auto config = openstack::load_cloud(settings.clouds_file, settings.cloud);
-    if (!config) {
-        facts.file_fault = config.error().message;
-        return facts;
-    }
-    facts.verified = config->verify;
-    facts.encrypted = !text::lower(config->auth_url).starts_with("http:");
-    settings.cache_token = false;  // the credential itself is to be tried
-    auto nova = open_nova(settings, {}, patience_of_one_call);
-    const auto asked = nova ? ask_cloud(**nova, facts) : Status(tl::unexpected(nova.error()));
-    if (!asked) facts.fault = asked.error().message;
-    return facts;
-}
-
 }  // namespace
 
 Result<DoctorFacts> collect_facts() {
     slurm::initialise_library();
     DoctorFacts facts;
-    facts.configuration = read_configuration();
+    Configuration configuration;
+    facts.configuration = read_configuration(configuration);
     const auto& settings = facts.configuration.settings;
     auto config = slurm::load_controller_config();
     if (!config) {
@@ -293,7 +236,7 @@ Result<DoctorFacts> collect_facts() {
     }
     facts.host = read_host(facts.slurm.config, settings);
     facts.state = read_state(facts.slurm.config, settings, facts.slurm.nodes);
-    facts.cloud = read_cloud(settings, facts.slurm.nodes);
+    facts.cloud = read_cloud(configuration, facts.slurm.nodes);
     return facts;
 }
 

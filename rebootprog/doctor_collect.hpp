@@ -15,4 +15,7 @@ namespace cohort {
 // Errc::denied for anybody but root and SlurmUser.
 Result<DoctorFacts> collect_facts();
 
+// Its part that asks the back ends of NODES (doctor_collect_cloud.cpp).
+CloudFacts read_cloud(const Configuration& configuration, const std::vector<Node>& nodes);
+
 }  // namespace cohort

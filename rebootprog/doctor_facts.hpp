@@ -76,7 +76,12 @@ struct CloudFacts {
         bool has_file = true;
         std::string server, image;  // as written there
     };
-    std::vector<Wanted> wanted;  // one for each node
+    std::vector<Wanted> wanted;   // one for each node of nova
+    std::size_t other_nodes = 0;  // nodes of other back ends
+    struct Command {
+        std::string program, kind, fault;  // fault: why it does not work
+    };
+    std::vector<Command> commands;  // BackendCommand of each other back end
     struct Image {
         std::string asked, fault;
         ImageState state;

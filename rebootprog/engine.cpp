@@ -6,13 +6,14 @@
 #include <ctime>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
 #include "common/log.hpp"
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
-#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/backends.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/choke_point.hpp"
 #include "rebootprog/follower.hpp"
@@ -24,15 +25,19 @@ namespace {
 constexpr std::chrono::seconds patience_of_one_call{10};
 constexpr std::chrono::seconds retry_of_open{5};
 constexpr std::chrono::milliseconds poll{1000};
+// AttemptContext::first_post, of the whole call.
+constexpr std::chrono::seconds slurms_second{2};
+
+using Clock = AttemptContext::Clock;
 
 // A clouds.yaml that is missing or wrong is a cloud out of reach: it may be mended in time.
-Result<std::unique_ptr<NovaBackend>> open_nova_until(const Site& site,
-                                                     AttemptContext::Clock::time_point deadline) {
+Result<Backend*> open_until(const Site& site, Backends& backends, const std::string& node,
+                            Clock::time_point deadline) {
     while (true) {
-        auto backend = open_nova(site.settings(), site.state_dir, patience_of_one_call);
+        auto backend = backends.of(node);
         if (backend) return backend;
         cloud_failed(site, "cohort-reboot", backend.error().message);
-        if (AttemptContext::Clock::now() + retry_of_open >= deadline) return backend;
+        if (Clock::now() + retry_of_open >= deadline) return backend;
         std::this_thread::sleep_for(retry_of_open);
     }
 }
@@ -42,23 +47,81 @@ bool is_node_name(const std::string& name) {
     return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
 }
 
-bool attempt_node(const Site& site, const AttemptContext& context, const std::string& node) {
-    if (!is_node_name(node)) {
-        log::error("'{}' is no node name", node);
-        return false;
+// One call of the program: what its attempts share.
+class Run {
+  public:
+    Run(const Site& site, Journal& journal)
+        : site_(site), journal_(journal), backends_(site, patience_of_one_call) {}
+
+    bool node(const std::string& name) {
+        if (!is_node_name(name)) {
+            log::error("'{}' is no node name", name);
+            return false;
+        }
+        if (auto known = desk_.node(name); !known && known.error().code == Errc::not_found) {
+            log::error("{}: {}", name, known.error().message);
+            return false;
+        }
+        auto lock = lock_node(site_, name);
+        if (!lock && lock.error().code == Errc::busy) {
+            log::info("{}: another cohort-reboot works on it: nothing to do", name);
+            return true;
+        }
+        if (!lock) log::error("{}: {}", name, lock.error().message);
+        auto backend = open_until(site_, backends_, name, deadline_);
+        if (!backend) {
+            leave_untouched(journal_, desk_, name, backend.error().message);
+            out_of_reach = true;
+            return false;
+        }
+        return run_attempt(context(name, **backend), name) == Outcome::ok;
     }
-    if (auto known = context.desk.node(node); !known && known.error().code == Errc::not_found) {
-        log::error("{}: {}", node, known.error().message);
-        return false;
+
+    std::atomic<bool> out_of_reach{false};
+
+  private:
+    AttemptContext context(const std::string& name, Backend& backend) {
+        const Settings& settings = backends_.settings(name);
+        Follower& follower = follower_of(backend);
+        return {
+            .settings = settings,
+            .state_dir = site_.state_dir,
+            .backend = backend,
+            .desk = desk_,
+            .journal = journal_,
+            .deadline = deadline_,
+            .cloud_failed =
+                [this](const std::string& reason) {
+                    std::call_once(first_fault_,
+                                   [&] { cohort::cloud_failed(site_, "cohort-reboot", reason); });
+                },
+            .cloud_answered = {},
+            .open_cohort =
+                [this, &settings](const std::string& node) {
+                    wait_until_open(site_.state_dir, settings, node, deadline_);
+                },
+            .follower = [&follower](const std::string& server, const std::string& request,
+                                    auto until) { return follower.wait(server, request, until); },
+            .first_post = first_post_};
     }
-    auto lock = lock_node(site, node);
-    if (!lock && lock.error().code == Errc::busy) {
-        log::info("{}: another cohort-reboot works on it: nothing to do", node);
-        return true;
+
+    Follower& follower_of(Backend& backend) {
+        const std::lock_guard lock(mutex_);
+        auto& follower = followers_[&backend];
+        if (!follower) follower = std::make_unique<Follower>(backend, poll);
+        return *follower;
     }
-    if (!lock) log::error("{}: {}", node, lock.error().message);
-    return run_attempt(context, node) == Outcome::ok;
-}
+
+    const Site& site_;
+    Journal& journal_;
+    SlurmDesk desk_;
+    Backends backends_;
+    const Clock::time_point deadline_ = deadline_of(site_.slurm);
+    const Clock::time_point first_post_ = Clock::now() + slurms_second;
+    std::once_flag first_fault_;
+    std::mutex mutex_;
+    std::unordered_map<Backend*, std::unique_ptr<Follower>> followers_;
+};
 
 }  // namespace
 
@@ -110,38 +173,11 @@ int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
         log::error("{}", journal.error().message);
         return exit_code::usage;
     }
-    SlurmDesk desk;
-    const auto deadline = deadline_of(site.slurm);
-    auto backend = open_nova_until(site, deadline);
-    if (!backend) {
-        for (const auto& node : nodes)
-            leave_untouched(*journal, desk, node, backend.error().message);
-        return exit_code::unreachable;
-    }
-    std::once_flag first_fault;
-    Follower follower(**backend, poll);
-    const AttemptContext context{
-        .settings = site.settings(),
-        .state_dir = site.state_dir,
-        .backend = **backend,
-        .desk = desk,
-        .journal = *journal,
-        .deadline = deadline,
-        .cloud_failed =
-            [&](const std::string& reason) {
-                std::call_once(first_fault, [&] { cloud_failed(site, "cohort-reboot", reason); });
-            },
-        .cloud_answered = {},
-        .open_cohort =
-            [&](const std::string& node) {
-                wait_until_open(site.state_dir, site.settings(), node, deadline);
-            },
-        .follower = [&](const std::string& server, const std::string& request,
-                        auto until) { return follower.wait(server, request, until); }};
+    Run run(site, *journal);
     std::atomic<std::size_t> next{0}, failed{0};
     const auto work = [&] {
         for (std::size_t i = next++; i < nodes.size(); i = next++)
-            if (!attempt_node(site, context, nodes[i])) ++failed;
+            if (!run.node(nodes[i])) ++failed;
     };
     // Beside each that has a slot another one looks, announces and writes down how it ended.
     std::vector<std::thread> workers;
@@ -150,6 +186,7 @@ int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
     for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
     work();
     for (auto& worker : workers) worker.join();
+    if (failed == nodes.size() && run.out_of_reach) return exit_code::unreachable;
     return failed == 0 ? exit_code::ok : exit_code::some_failed;
 }
 

@@ -20,7 +20,7 @@
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "common/text.hpp"
-#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/backends.hpp"
 #include "rebootprog/desired.hpp"
 
 namespace cohort {
@@ -53,19 +53,25 @@ Result<std::vector<Node>> chosen(const std::string& expression) {
 // The label that a node of this image publishes at its join.
 class Labels {
   public:
-    explicit Labels(const Site& site, NovaBackend& nova) : site_(site), nova_(nova) {}
+    explicit Labels(const Site& site) : backends_(site, patience_of_one_call) {}
 
     Result<std::string> of(const std::string& node) {
-        const auto desired = read_desired(site_.settings().desired_dir, node);
+        auto backend = backends_.of(node);
+        if (!backend) return tl::unexpected(backend.error());
+        if (!(*backend)->knows_images())
+            return fail(Errc::failed,
+                        "with Backend=reboot its image cannot be told from here: its first rebuild "
+                        "job (sbatch --reboot) labels it by its own stamp");
+        const auto desired = read_desired(backends_.settings(node), node);
         if (!desired) return tl::unexpected(desired.error());
-        const auto server = nova_.server({node, desired->instance_id, desired->image_id});
+        const auto server = (*backend)->server({node, desired->instance_id, desired->image_id});
         if (!server) return tl::unexpected(server.error());
         if (server->image.empty())
             return fail(Errc::failed, "the cloud does not say which image it runs");
-        auto [known, is_new] = by_image_.try_emplace(server->image, std::string());
+        auto [known, is_new] = by_image_.try_emplace({*backend, server->image}, std::string());
         if (is_new) {
             // An image that was deleted since still tells its nodes apart from others.
-            const auto image = nova_.image(server->image);
+            const auto image = (*backend)->image(server->image);
             const std::string stamp = image ? image->stamp : std::string();
             known->second =
                 revision_name_of_stamp(stamp.empty() ? "image:" + server->image : stamp);
@@ -74,9 +80,8 @@ class Labels {
     }
 
   private:
-    const Site& site_;
-    NovaBackend& nova_;
-    std::map<std::string, std::string> by_image_;
+    Backends backends_;
+    std::map<std::pair<Backend*, std::string>, std::string> by_image_;
 };
 
 std::string why_not_adopted(const Node& node) {
@@ -97,9 +102,7 @@ Status label(const std::string& node, const std::string& revision) {
 int adopt(const Site& site, const std::string& expression) {
     const auto nodes = chosen(expression);
     if (!nodes) return report(nodes.error());
-    auto nova = open_nova(site.settings(), site.state_dir, patience_of_one_call);
-    if (!nova) return report(nova.error());
-    Labels labels(site, **nova);
+    Labels labels(site);
     std::map<std::string, std::vector<std::string>> done;
     std::size_t already = 0, failed = 0;
     for (const auto& node : *nodes) {

@@ -18,8 +18,12 @@ librebuild_la_SOURCES = \
 	rebootprog/attempt_follow.cpp \
 	rebootprog/attempt_runner.hpp \
 	rebootprog/backend.hpp \
+	rebootprog/backend_exec.cpp \
+	rebootprog/backend_exec.hpp \
 	rebootprog/backend_nova.cpp \
 	rebootprog/backend_nova.hpp \
+	rebootprog/backends.cpp \
+	rebootprog/backends.hpp \
 	rebootprog/choke_point.cpp \
 	rebootprog/choke_point.hpp \
 	rebootprog/decide.cpp \
@@ -31,6 +35,7 @@ librebuild_la_SOURCES = \
 	rebootprog/doctor_cloud.cpp \
 	rebootprog/doctor_collect.cpp \
 	rebootprog/doctor_collect.hpp \
+	rebootprog/doctor_collect_cloud.cpp \
 	rebootprog/doctor_facts.hpp \
 	rebootprog/doctor_jobs.cpp \
 	rebootprog/doctor_nodes.cpp \
@@ -77,6 +82,8 @@ librebuild_la_SOURCES = \
 	rebootprog/scontrol.hpp \
 	rebootprog/settings_verbs.cpp \
 	rebootprog/settings_verbs.hpp \
+	rebootprog/site_command.cpp \
+	rebootprog/site_command.hpp \
 	rebootprog/sqlite.hpp \
 	rebootprog/table.cpp \
 	rebootprog/table.hpp \
@@ -183,6 +190,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/advance_decide_test \
 	tests/unit/attempt_pace_test \
 	tests/unit/attempt_test \
+	tests/unit/backend_exec_test \
 	tests/unit/decide_test \
 	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
@@ -210,6 +218,12 @@ tests_unit_attempt_test_SOURCES = \
 	tests/unit/attempt_test.cpp
 tests_unit_attempt_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_attempt_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_backend_exec_test_SOURCES = \
+	tests/unit/attempt_fixture.hpp \
+	tests/unit/backend_exec_test.cpp
+tests_unit_backend_exec_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_backend_exec_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_decide_test_SOURCES = tests/unit/decide_test.cpp
 tests_unit_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
@@ -244,6 +258,15 @@ tests_unit_node_judge_test_SOURCES = \
 	tests/unit/node_judge_test.cpp
 tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_node_judge_test_LDADD = $(UNIT_LDADD)
+
+# One call of a back end per command, and the rows that all of them keep.
+check_PROGRAMS += tests/cloud/backendcall
+tests_cloud_backendcall_SOURCES = tests/cloud/backendcall.cpp
+tests_cloud_backendcall_LDADD = librebuild.la
+TESTS += tests/cloud/backend_test
+EXTRA_DIST += \
+	tests/cloud/backend_test \
+	tests/cloud/exec_backend
 
 TESTS += \
 	tests/unit/completion_test \

@@ -12,7 +12,7 @@
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/load.hpp"
 #include "common/text.hpp"
-#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/backends.hpp"
 #include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/wanted.hpp"
 
@@ -23,13 +23,16 @@ using Verdict = NodePlan::Verdict;
 
 constexpr std::chrono::seconds patience_of_one_call{10};
 
-// What the cloud has, read once for all nodes.
+// What one back end has, read once for all of its nodes.
 class CloudView {
   public:
-    static Result<CloudView> load(NovaBackend& nova) {
-        auto servers = nova.servers();
+    static Result<CloudView> load(Backend& backend) {
+        CloudView view(backend);
+        auto servers = backend.servers();
+        // No list: asked one by one.
+        if (!servers && servers.error().code == Errc::invalid) return view;
         if (!servers) return tl::unexpected(servers.error());
-        CloudView view(nova);
+        view.listed_ = true;
         for (auto& server : *servers) {
             view.by_name_.emplace(server.name, server.id);
             view.by_id_.emplace(server.id, std::move(server));
@@ -37,7 +40,8 @@ class CloudView {
         return view;
     }
 
-    Result<const ServerState*> server(const Desired& desired, const std::string& node) const {
+    Result<ServerState> server(const Desired& desired, const std::string& node) const {
+        if (!listed_) return backend_->server({node, desired.instance_id, desired.image_id});
         std::string id = desired.instance_id;
         if (id.empty()) {
             const auto count = by_name_.count(node);
@@ -48,34 +52,61 @@ class CloudView {
                                         count, node));
             id = by_name_.find(node)->second;
         }
-        const auto found = by_id_.find(id);
+        auto found = by_id_.find(id);
+        if (found == by_id_.end()) found = by_id_.find(node);  // a command lists by node
         if (found == by_id_.end())
             return fail(Errc::not_found, fmt::format("the cloud has no server {}", id));
-        return &found->second;
+        return found->second;
     }
 
     Result<ImageState> image(const std::string& id_or_name) {
         auto [known, is_new] = images_.try_emplace(id_or_name, fail(Errc::failed, ""));
-        if (is_new) known->second = nova_->image(id_or_name);
+        if (is_new) known->second = backend_->image(id_or_name);
         return known->second;
     }
 
   private:
-    explicit CloudView(NovaBackend& nova) : nova_(&nova) {}
-    NovaBackend* nova_;
+    explicit CloudView(Backend& backend) : backend_(&backend) {}
+    Backend* backend_;
+    bool listed_ = false;
     std::unordered_map<std::string, ServerState> by_id_;
     std::unordered_multimap<std::string, std::string> by_name_;
     std::map<std::string, Result<ImageState>> images_;
 };
 
+// The views of all back ends that the chosen nodes have.
+class CloudViews {
+  public:
+    explicit CloudViews(const Site& site) : backends_(site, patience_of_one_call) {}
+
+    const Settings& settings(const std::string& node) const { return backends_.settings(node); }
+    // What is out of reach is so for every node: the first time it is an error of the whole plan.
+    Status load(const std::string& node) {
+        auto backend = backends_.of(node);
+        if (!backend) return tl::unexpected(backend.error());
+        if (views_.contains(*backend)) return {};
+        auto view = CloudView::load(**backend);
+        if (!view) return tl::unexpected(view.error());
+        views_.emplace(*backend, std::move(*view));
+        return {};
+    }
+    bool knows_images(const std::string& node) { return (*backends_.of(node))->knows_images(); }
+    CloudView& of(const std::string& node) { return views_.at(*backends_.of(node)); }
+
+  private:
+    Backends backends_;
+    std::map<Backend*, CloudView> views_;
+};
+
 // Everything that the verdicts are made from.
 struct Sources {
     const Site& site;
-    CloudView& cloud;
+    CloudViews& clouds;
     std::unordered_map<std::string, Pin> pins;
     std::map<std::string, std::string> quarantined;            // image -> why
     std::unordered_map<std::string, std::int64_t> rollout_of;  // node -> open rollout
     std::string image;                                         // --to
+    bool chosen = false;  // nodes, a partition or a cohort were named
 };
 
 std::string label_of(const ImageState& image) {
@@ -103,7 +134,7 @@ NodePlan block(NodePlan plan, std::string why) {
 }
 
 // The desired image of PLAN; the error is the verdict's sentence.
-Status fill_image(const Wanted& wanted, Sources& from, NodePlan& plan) {
+Status fill_image(const Wanted& wanted, CloudView& cloud, const Sources& from, NodePlan& plan) {
     plan.file_image = wanted.file_image;
     plan.explicit_image = wanted.rollout != 0;
     std::string name = wanted.desired.image_id;
@@ -112,7 +143,7 @@ Status fill_image(const Wanted& wanted, Sources& from, NodePlan& plan) {
         plan.explicit_image = true;
     }
     plan.image = name;
-    const auto image = from.cloud.image(name);
+    const auto image = cloud.image(name);
     if (!image) return tl::unexpected(image.error());
     plan.image = image->id;
     plan.image_name = image->name;
@@ -122,7 +153,7 @@ Status fill_image(const Wanted& wanted, Sources& from, NodePlan& plan) {
 }
 
 void judge_server(const ServerState& server, const Sources& from, NodePlan& plan) {
-    const auto& settings = from.site.settings();
+    const auto& settings = from.clouds.settings(plan.node.name);
     const auto decision = decide(server, plan.image,
                                  {settings.allow_volume_rebuild, settings.unlock,
                                   plan.direct && plan.node.record.withdrawn()});
@@ -146,13 +177,41 @@ void judge_server(const ServerState& server, const Sources& from, NodePlan& plan
     }
 }
 
+// What a rollout itself must know of a node whose change PLAN is.
+NodePlan judge_usable(NodePlan plan, const Sources& from) {
+    const Node& node = plan.node;
+    if (const auto other = from.rollout_of.find(node.name); other != from.rollout_of.end())
+        return block(std::move(plan),
+                     fmt::format("it belongs to rollout {}, which is under way", other->second));
+    if (plan.direct) return plan;
+    if (auto why = not_usable(node); !why.empty()) return block(std::move(plan), std::move(why));
+    return plan;
+}
+
+// A back end that knows no images: there is nothing to compare, so only those are rebooted that
+// were named.
+NodePlan judge_reboot(NodePlan plan, const Sources& from) {
+    if (!from.image.empty())
+        return block(std::move(plan), "with Backend=reboot it cannot get another image (--to)");
+    plan.verdict = Verdict::reboot;
+    plan.why = "with Backend=reboot no image is compared: it is rebooted as it is";
+    if (from.chosen) return judge_usable(std::move(plan), from);
+    plan.verdict = Verdict::skip;
+    plan.why =
+        "with Backend=reboot no image is compared: choose it by -w, -p or its cohort's "
+        "name to have it rebooted";
+    return plan;
+}
+
 NodePlan judge_node(const Node& node, Sources& from) {
     NodePlan plan;
     plan.node = node;
     plan.direct = node.state.fail && node.has_our_reason();
+    if (!from.clouds.knows_images(node.name)) return judge_reboot(std::move(plan), from);
+    CloudView& cloud = from.clouds.of(node.name);
     std::optional<Pin> pin;
     if (const auto at = from.pins.find(node.name); at != from.pins.end()) pin = at->second;
-    auto file = read_desired(from.site.settings().desired_dir, node.name);
+    auto file = read_desired(from.clouds.settings(node.name), node.name);
     if (!file && file.error().code == Errc::not_found && !from.image.empty())
         file = Desired{"", "", ""};
     const auto wanted = wanted_by(std::move(file), pin);
@@ -161,24 +220,19 @@ NodePlan judge_node(const Node& node, Sources& from) {
         plan.why = wanted.error().message;
         return plan;
     }
-    const auto server = from.cloud.server(wanted->desired, node.name);
-    if (server) plan.actual = (*server)->image;
-    if (const auto known = from.cloud.image(plan.actual); !plan.actual.empty() && known)
+    const auto server = cloud.server(wanted->desired, node.name);
+    if (server) plan.actual = server->image;
+    if (const auto known = cloud.image(plan.actual); !plan.actual.empty() && known)
         plan.actual_name = known->name;
-    const auto image = fill_image(*wanted, from, plan);
+    const auto image = fill_image(*wanted, cloud, from, plan);
     if (!server) return block(plan, server.error().message);
     if (!image) return block(plan, image.error().message);
-    judge_server(**server, from, plan);
+    judge_server(*server, from, plan);
     if (plan.verdict == Verdict::skip || plan.verdict == Verdict::blocked) return plan;
     if (const auto bad = from.quarantined.find(plan.image); bad != from.quarantined.end())
         return block(plan,
                      fmt::format("image {} is in quarantine: {}", plan.image_name, bad->second));
-    if (const auto other = from.rollout_of.find(node.name); other != from.rollout_of.end())
-        return block(plan,
-                     fmt::format("it belongs to rollout {}, which is under way", other->second));
-    if (plan.direct) return plan;
-    if (auto why = not_usable(node); !why.empty()) return block(plan, std::move(why));
-    return plan;
+    return judge_usable(std::move(plan), from);
 }
 
 Status fill_from_journal(const Journal& journal, Sources& sources) {
@@ -301,13 +355,14 @@ Result<PlanData> make_plan(const Site& site, const Journal& journal, const Choic
     if (!all) return tl::unexpected(all.error());
     auto names = chosen_names(site, choice, *all);
     if (!names) return tl::unexpected(names.error());
-    auto nova = open_nova(site.settings(), site.state_dir, patience_of_one_call);
-    if (!nova) return tl::unexpected(nova.error());
-    auto cloud = CloudView::load(**nova);
-    if (!cloud) return tl::unexpected(cloud.error());
-    Sources sources{site, *cloud, {}, {}, {}, choice.image};
-    if (!choice.image.empty())
-        if (auto image = cloud->image(choice.image); !image) return tl::unexpected(image.error());
+    CloudViews clouds(site);
+    for (const auto& name : *names)
+        if (auto loaded = clouds.load(name); !loaded) return tl::unexpected(loaded.error());
+    const bool chosen = !(choice.nodes + choice.partition + choice.cohort).empty();
+    Sources sources{site, clouds, {}, {}, {}, choice.image, chosen};
+    if (!choice.image.empty() && !names->empty() && clouds.knows_images(names->front()))
+        if (auto image = clouds.of(names->front()).image(choice.image); !image)
+            return tl::unexpected(image.error());
     if (auto filled = fill_from_journal(journal, sources); !filled)
         return tl::unexpected(filled.error());
     std::unordered_map<std::string, const Node*> known;

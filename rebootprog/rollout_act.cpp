@@ -102,6 +102,7 @@ Status RolloutHand::perform(RolloutAct& act) {
             tell(act.rollout.id, "", act.text);
             return {};
         case Kind::quarantine:
+            if (row.image_to.empty()) return {};  // only rebooted: there is no image to blame
             tell(act.rollout.id, "",
                  fmt::format("image {} is put in quarantine: {}", row.image_to, act.text));
             return rollouts_.quarantine({row.image_to, now(), act.rollout.id, act.text});

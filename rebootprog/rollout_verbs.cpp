@@ -218,7 +218,7 @@ std::vector<RolloutNode> rows_back(const Site& site, const std::vector<RolloutNo
         std::swap(row.image_from, row.image_to);
         row.explicit_image = true;
         row.tries = 0;
-        const auto file = read_desired(site.settings().desired_dir, row.node);
+        const auto file = read_desired(settings_for(site, {row.node}), row.node);
         row.file_image = file ? file->image_id : std::string();
         back.push_back(std::move(row));
     }

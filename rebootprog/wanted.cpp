@@ -18,11 +18,11 @@ Result<Wanted> wanted_by(Result<Desired> file, const std::optional<Pin>& pin) {
     return wanted;
 }
 
-Result<Wanted> wanted_of(const Journal& journal, const std::string& desired_dir,
+Result<Wanted> wanted_of(const Journal& journal, const Settings& settings,
                          const std::string& node) {
     auto pin = RolloutJournal(journal).pin(node);
     if (!pin) return tl::unexpected(pin.error());
-    return wanted_by(read_desired(desired_dir, node), *pin);
+    return wanted_by(read_desired(settings, node), *pin);
 }
 
 }  // namespace cohort

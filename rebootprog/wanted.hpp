@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/result.hpp"
+#include "common/settings.hpp"
 #include "rebootprog/desired.hpp"
 #include "rebootprog/journal.hpp"
 #include "rebootprog/rollout.hpp"
@@ -24,8 +25,7 @@ struct Wanted {
 // FILE is read_desired()'s answer. Pure.
 Result<Wanted> wanted_by(Result<Desired> file, const std::optional<Pin>& pin);
 
-// For one node, from the file and the journal.
-Result<Wanted> wanted_of(const Journal& journal, const std::string& desired_dir,
-                         const std::string& node);
+// For one node, whose SETTINGS these are, from the file and the journal.
+Result<Wanted> wanted_of(const Journal& journal, const Settings& settings, const std::string& node);
 
 }  // namespace cohort

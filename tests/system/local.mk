@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	tests/system/spanklab.py \
 	tests/system/storm.py \
 	tests/system/test_accounts.py \
+	tests/system/test_backends.py \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \

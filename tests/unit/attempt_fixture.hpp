@@ -17,7 +17,7 @@ namespace cohort::fake {
 using namespace std::chrono_literals;
 
 struct FakeBackend : Backend {
-    std::deque<Result<ServerState>> servers;
+    std::deque<Result<ServerState>> looks;
     std::deque<Result<std::string>> sends;
     std::deque<Result<ActionState>> actions;
     std::optional<ActionState> newest;
@@ -30,7 +30,9 @@ struct FakeBackend : Backend {
         if (queue.size() > 1) queue.pop_front();
         return value;
     }
-    Result<ServerState> server(const Target&) override { return next(servers); }
+    Status probe() override { return {}; }
+    Result<std::vector<ServerState>> servers() override { return fail(Errc::invalid, "no list"); }
+    Result<ServerState> server(const Target&) override { return next(looks); }
     Result<ImageState> image(const std::string&) override { return image_answer; }
     Result<std::string> send(Request request, const std::string&, const std::string&) override {
         const char* names[] = {"rebuild", "rebuild-volume", "soft", "hard", "start", "unlock"};
@@ -101,7 +103,7 @@ struct Bench {
                                           "image_id: 22222222-2222-4222-8222-222222222222\n";
         desk.record.revision = "rev_0123456789abcdef";
         desk.record.root = "0123456789abcdef";
-        backend.servers = {active("image-1")};
+        backend.looks = {active("image-1")};
         backend.sends = {std::string("req-1")};
         backend.actions = {running(), done(true)};
         journal.emplace(std::move(*Journal::open(dir)));

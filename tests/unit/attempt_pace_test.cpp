@@ -47,7 +47,7 @@ struct CountingBackend : FakeBackend {
 struct CountingBench : Bench {
     CountingBackend counted;
     CountingBench() {
-        counted.servers = backend.servers;
+        counted.looks = backend.looks;
         counted.sends = backend.sends;
         counted.actions = backend.actions;
         settings.max_concurrent = 1;
@@ -101,7 +101,7 @@ std::vector<unit::Rule> rules() {
         {"409 because somebody else rebuilds it to the same image: adopted, one POST",
          [] {
              CountingBench b;
-             b.counted.servers = {active("image-1"), rebuilding("image-2")};
+             b.counted.looks = {active("image-1"), rebuilding("image-2")};
              b.counted.sends = {fail(Errc::busy, "409")};
              b.counted.newest = running();
              expect_outcome(b.run_counted(), Outcome::ok);
@@ -112,7 +112,7 @@ std::vector<unit::Rule> rules() {
         {"409 because somebody else rebuilds it to another image: this node out",
          [] {
              CountingBench b;
-             b.counted.servers = {active("image-1"), rebuilding("image-3")};
+             b.counted.looks = {active("image-1"), rebuilding("image-3")};
              b.counted.sends = {fail(Errc::busy, "409")};
              expect_outcome(b.run_counted(), Outcome::failed);
              unit::expect_contains(b.desk.out_reason, "another image");
@@ -123,7 +123,7 @@ std::vector<unit::Rule> rules() {
              CountingBench b;
              auto rebooting = active("image-1");
              rebooting.task_state = "rebooting";
-             b.counted.servers = {active("image-1"), rebooting, active("image-1")};
+             b.counted.looks = {active("image-1"), rebooting, active("image-1")};
              b.counted.sends = {fail(Errc::busy, "409"), std::string("req-1")};
              expect_outcome(b.run_counted(), Outcome::ok);
              unit::expect_equal(b.counted.log.size(), 2U);

@@ -69,7 +69,7 @@ int main() {
             {"already on the image: soft reboot",
              [] {
                  Bench b;
-                 b.backend.servers = {active("image-2")};
+                 b.backend.looks = {active("image-2")};
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect_equal(b.sent(), std::string("soft "));
                  unit::expect_equal(b.desk.record.want->action, std::string("reboot"));
@@ -79,7 +79,7 @@ int main() {
                  Bench b;
                  auto s = active("");
                  s.volume_backed = true;
-                 b.backend.servers = {s};
+                 b.backend.looks = {s};
                  expect_outcome(b.run(), Outcome::failed);
                  unit::expect_equal(b.sent(), std::string());
                  b.settings.allow_volume_rebuild = true;
@@ -90,7 +90,7 @@ int main() {
              [] {
                  Bench b;
                  b.settings.soft_reboot_time = 0s;
-                 b.backend.servers = {active("image-2")};
+                 b.backend.looks = {active("image-2")};
                  b.backend.actions = {running(), running(), done(true)};
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect_equal(b.sent(), std::string("soft hard "));
@@ -109,7 +109,7 @@ int main() {
                  Bench b;
                  auto s = active("image-1");
                  s.locked = true;
-                 b.backend.servers = {s};
+                 b.backend.looks = {s};
                  expect_outcome(b.run(), Outcome::failed);
                  unit::expect_equal(b.sent(), std::string());
                  unit::expect_contains(b.desk.out_reason, "locked");
@@ -118,7 +118,7 @@ int main() {
             {"unknown server: node out",
              [] {
                  Bench b;
-                 b.backend.servers = {fail(Errc::not_found, "no server 111")};
+                 b.backend.looks = {fail(Errc::not_found, "no server 111")};
                  expect_outcome(b.run(), Outcome::failed);
                  unit::expect_contains(b.desk.out_reason, "no server 111");
              }},
@@ -132,7 +132,7 @@ int main() {
             {"the cloud is out of reach for a while: retried, the breaker told once it happens",
              [] {
                  Bench b;
-                 b.backend.servers = {fail(Errc::unreachable, "401"),
+                 b.backend.looks = {fail(Errc::unreachable, "401"),
                                       fail(Errc::unreachable, "401"), active("image-1")};
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect(b.cloud_faults >= 1, "told");
@@ -141,7 +141,7 @@ int main() {
              [] {
                  Bench b;
                  b.limit = 60ms;
-                 b.backend.servers = {fail(Errc::unreachable, "401 from keystone")};
+                 b.backend.looks = {fail(Errc::unreachable, "401 from keystone")};
                  expect_outcome(b.run(), Outcome::untouched);
                  unit::expect_equal(b.sent(), std::string());
                  unit::expect_contains(b.desk.out_reason, "node untouched");
@@ -196,7 +196,7 @@ int main() {
                  Bench b;
                  auto s = active("image-2");
                  s.task_state = "rebuilding";
-                 b.backend.servers = {s};
+                 b.backend.looks = {s};
                  b.backend.newest = running();
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect_equal(b.sent(), std::string());
@@ -206,7 +206,7 @@ int main() {
                  Bench b;
                  auto off = active("image-1");
                  off.status = "SHUTOFF";
-                 b.backend.servers = {off};
+                 b.backend.looks = {off};
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect_equal(b.sent(), std::string("rebuild start "));
              }},

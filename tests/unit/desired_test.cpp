@@ -180,11 +180,16 @@ struct Folder {
         ::chmod(file.c_str(), mode);
         return file;
     }
+    Settings settings() const {
+        Settings set;
+        set.desired_dir = path;
+        return set;
+    }
     ~Folder() { (void)!std::system(("rm -rf " + path).c_str()); }
 };
 
 void refused(const Folder& f, const std::string& node, const std::string& words) {
-    const auto d = read_desired(f.path, node);
+    const auto d = read_desired(f.settings(), node);
     unit::expect(!d, "is refused");
     unit::expect_contains(d.error().message, words);
 }
@@ -196,14 +201,23 @@ std::vector<unit::Rule> file_rules() {
              for (const char* name : {"n1.yml", "n1.yaml"}) {
                  const Folder f;
                  const auto file = f.put(name, yaml());
-                 unit::expect_equal(read_desired(f.path, "n1")->file, file);
+                 unit::expect_equal(read_desired(f.settings(), "n1")->file, file);
              }
          }},
         {"no file for the node",
          [] {
              const Folder f;
              f.put("n10.yml", yaml());
-             unit::expect(read_desired(f.path, "n1").error().code == Errc::not_found, "not found");
+             unit::expect(read_desired(f.settings(), "n1").error().code == Errc::not_found, "not found");
+         }},
+        {"instance_id is a UUID with nova, any word with a command",
+         [] {
+             const Folder f;
+             f.put("n1.yml", "instance_id: 17\nimage_id: golden\n");
+             refused(f, "n1", "no UUID");
+             Settings exec = f.settings();
+             exec.backend = BackendKind::exec;
+             unit::expect_equal(read_desired(exec, "n1")->instance_id, std::string("17"));
          }},
         {"two files for one node are refused with both names",
          [] {
@@ -249,7 +263,7 @@ std::vector<unit::Rule> file_rules() {
              for (int i = 0; i < 60000; ++i)
                  dump += fmt::format("fact_{}: {{a: [1, 2], b: 'some text'}}\n", i);
              f.put("n1.yml", dump);
-             const auto d = read_desired(f.path, "n1");
+             const auto d = read_desired(f.settings(), "n1");
              unit::expect(d.has_value(), d ? "" : d.error().message);
          }},
         {"replaced again and again while it is read: the old or the new, never a mixture",
@@ -268,7 +282,7 @@ std::vector<unit::Rule> file_rules() {
              });
              int read = 0;
              for (int i = 0; i < 200; ++i) {
-                 const auto d = read_desired(f.path, "n1");
+                 const auto d = read_desired(f.settings(), "n1");
                  if (d)
                      ++read;
                  else

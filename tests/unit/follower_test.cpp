@@ -27,6 +27,8 @@ struct FakeCloud : Backend {
         const std::lock_guard lock(mutex);
         ended.insert(server);
     }
+    Status probe() override { return {}; }
+    Result<std::vector<ServerState>> servers() override { return fail(Errc::failed, "unused"); }
     Result<ServerState> server(const Target&) override { return fail(Errc::failed, "unused"); }
     Result<ImageState> image(const std::string&) override { return fail(Errc::failed, "unused"); }
     Result<std::string> send(Request, const std::string&, const std::string&) override {

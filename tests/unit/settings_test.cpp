@@ -51,6 +51,31 @@ int main() {
                  unit::expect_contains(e, "cohort.conf, line 2");
                  unit::expect_contains(e, "did you mean MaxConcurrent?");
              }},
+            {"a command in double quotes on a Cohort= line keeps its blanks",
+             [] {
+                 auto read = parse_configuration(
+                     "Cohort=k8s Nodes=k[1-4] Backend=exec BackendCommand=\"/x/kube {verb} "
+                     "{node}\" "
+                     "BackendTime=2min\nCohort=old Nodes=o1 Backend=reboot "
+                     "BackendCommand=\"/usr/bin/ipmitool -H {node}-bmc chassis power cycle\"\n",
+                     "cohort.conf");
+                 unit::expect(read.has_value(), read ? "" : read.error().message);
+                 const auto& exec = read->cohorts[0].settings;
+                 unit::expect(exec.backend == cohort::BackendKind::exec, "exec");
+                 unit::expect_equal(exec.backend_command, std::string("/x/kube {verb} {node}"));
+                 unit::expect(exec.backend_time == 120s, "time");
+                 unit::expect(read->site.backend == cohort::BackendKind::nova, "site");
+             }},
+            {"a back end that could not work is refused, with what is missing",
+             [] {
+                 unit::expect_contains(error_of("Backend=exec"), "{verb} and {node}");
+                 unit::expect_contains(error_of("Backend=exec\nBackendCommand=/x {node}"),
+                                       "{verb} and {node}");
+                 unit::expect_contains(error_of("Cohort=a Nodes=n1 Backend=reboot"),
+                                       "line 1: Cohort=a: Backend=reboot needs BackendCommand");
+                 unit::expect_contains(error_of("BackendCommand=kubectl {verb}"), "absolute path");
+                 unit::expect_contains(error_of("BackendCommand=/x {name}"), "{name} is none of");
+             }},
             {"a key far from all is just unknown",
              [] { unit::expect_contains(error_of("Zebra=1"), "unknown key Zebra"); }},
             {"a bad value says what is expected",
@@ -117,7 +142,7 @@ int main() {
                  unit::expect(keys >= 30, "no sample at " + path);
                  const auto read = parse_configuration(text, "cohort.conf.example");
                  unit::expect(read.has_value(), read ? "" : read.error().message);
-                 unit::expect_equal(read->cohorts.size(), std::size_t{1});
+                 unit::expect_equal(read->cohorts.size(), std::size_t{2});
              }},
             {"the state folder lies beside Slurm's own",
              [] {
