@@ -90,6 +90,8 @@ ReportTime time_of(const Report& report) {
     const std::int64_t margin = std::max(least_margin, (last - rollout.began) / 20);
     ReportTime time{rollout.began - margin, last, 60};
     time.end = std::max(time.begin + 60, std::min(report.view.now, last + margin));
+    // However soon after the end it is drawn, what the last node came to has a place.
+    if (rollout.ended != 0) time.end = std::max(time.end, last + margin / 4);
     constexpr std::int64_t ticks[] = {10,   30,   60,    120,   300,   600,   1800,
                                       3600, 7200, 14400, 21600, 43200, 86400, 604800};
     for (const auto tick : ticks) {

@@ -58,7 +58,8 @@ class Cell:
         if tool == "sbatch":
             job = lab.submit("-o", "out", wrap="touch ran")
             settled = ("COMPLETED", "FAILED", "NODE_FAIL", "CANCELLED", "TIMEOUT")
-            self._wait(lambda: lab.job(job)["JobState"] in settled or lab.job(job)["Restarts"] == "1")
+            self._wait(lambda: (at := lab.job(job))["JobState"] in settled
+                       or (at["Restarts"] == "1" and at["JobState"] != "COMPLETING"))  # fmt: skip
             self.job = lab.job(job)["JobState"]
             self.text = lab.run("cat", "/shared/home/alice/out", check=False).stdout
         else:

@@ -107,6 +107,9 @@ void show_time() {
     unit::expect_equal(time.begin, noon - 20);
     unit::expect_equal(time.end, noon + 220);
     unit::expect_equal(time.tick, std::int64_t{30});
+    auto at_once = sample();
+    at_once.view.now = noon + 200;
+    unit::expect_equal(time_of(at_once).end, noon + 205);  // room for what the last node came to
     auto open = sample();
     open.view.rollout->state = RolloutState::active;
     open.view.rollout->ended = 0;
