@@ -9,9 +9,11 @@
 // node: those keep their fault for the gates.
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #ifdef COHORT_TEST_FAULTS
@@ -44,6 +46,8 @@ spank::Step& step() {
     return the_step;
 }
 bool pyxis_option = false;
+// What the variables were that we have set for the step.
+std::vector<std::pair<std::string, std::optional<std::string>>> before_injection;
 
 #ifdef COHORT_TEST_FAULTS
 // The test plugin throws in the hook that this file of root names.
@@ -136,12 +140,27 @@ int run_task_gate(spank_t handle) {
     return refuse;
 }
 
+// Once per step, in slurmstepd before it forks: what is set here reaches every task, and each hook
+// that runs in a task costs every launch (make bench). Must not fail: the gate does.
 int run_injection(spank_t handle) {
     const ContainerSigns signs{!task_variable(handle, "SLURM_CONTAINER").value_or("").empty(),
                                pyxis_option, root_directory()};
     for (const auto& [name, value] : step().injection(task_variable(handle, "PATH"), signs)) {
-        if (spank_setenv(handle, name.c_str(), value.c_str(), 1) == ESPANK_SUCCESS) continue;
-        slurm_spank_log("cohort: %s could not be set for the task", name.c_str());
+        before_injection.emplace_back(name, task_variable(handle, name.c_str()));
+        if (spank_setenv(handle, name.c_str(), value.c_str(), 1) != ESPANK_SUCCESS)
+            throw std::bad_alloc();  // Slurm has no other reason in slurmstepd
+    }
+    return go_on;
+}
+
+// A plugin before ours has put this task into a container of its own: the image's environment wins.
+int take_injection_back(spank_t handle) {
+    if (before_injection.empty() || !step().is_container(root_directory())) return go_on;
+    for (const auto& [name, value] : before_injection) {
+        const auto rc = value ? spank_setenv(handle, name.c_str(), value->c_str(), 1)
+                              : spank_unsetenv(handle, name.c_str());
+        if (rc == ESPANK_SUCCESS) continue;
+        slurm_spank_log("cohort: %s could not be restored for the task", name.c_str());
         return refuse;
     }
     return go_on;
@@ -170,8 +189,15 @@ COHORT_EXPORT int slurm_spank_task_init_privileged(spank_t handle, int, char**) 
     return guard("task_init_privileged", refuse, [&] { return run_task_gate(handle); });
 }
 
+COHORT_EXPORT int slurm_spank_user_init(spank_t handle, int, char**) {
+    // A refusal here would be told as success of a task that never ran (22.05): the gate refuses.
+    if (guard("user_init", refuse, [&] { return run_injection(handle); }) != go_on)
+        step().refuse_tasks();
+    return go_on;
+}
+
 COHORT_EXPORT int slurm_spank_task_init(spank_t handle, int, char**) {
-    return guard("task_init", refuse, [&] { return run_injection(handle); });
+    return guard("task_init", refuse, [&] { return take_injection_back(handle); });
 }
 
 COHORT_EXPORT int slurm_spank_job_prolog(spank_t handle, int argc, char** argv) {

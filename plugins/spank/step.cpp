@@ -83,6 +83,8 @@ void Step::look_once(std::uint32_t job_id) {
 
 Status Step::task_gate(std::uint32_t job_id) {
     look_once(job_id);
+    if (broken_ && *verdict_ && !is_rebuild_job(job_id, places_.runtime))
+        verdict_ = fail(Errc::failed, "the task's environment could not be set");
     if (!*verdict_) (void)write_refused(verdict_->error().message, places_.runtime);
     return *verdict_;
 }
@@ -90,9 +92,13 @@ Status Step::task_gate(std::uint32_t job_id) {
 std::vector<Change> Step::injection(const std::optional<std::string>& current_path,
                                     const ContainerSigns& signs) const {
     if (!profile_ || !arguments_) return {};
-    const bool container = signs.oci || signs.pyxis_option || !(signs.root == root_);
-    if (container && arguments_->skip_containers) return {};
+    const bool container = signs.oci || signs.pyxis_option;
+    if ((container && arguments_->skip_containers) || is_container(signs.root)) return {};
     return compose(*profile_, *arguments_, current_path);
+}
+
+bool Step::is_container(const RootDirectory& root) const {
+    return arguments_ && arguments_->skip_containers && !(root == root_);
 }
 
 }  // namespace cohort::spank

@@ -58,9 +58,13 @@ class Step {
     void look_once(std::uint32_t job_id);
     // The last gate, in each task, as root. The refusal is left like the prolog's.
     Status task_gate(std::uint32_t job_id);
-    // What the task's environment gets; nothing in containers (containers=skip).
+    // What the tasks' environment gets; nothing in containers (containers=skip).
     std::vector<Change> injection(const std::optional<std::string>& current_path,
                                   const ContainerSigns& signs) const;
+    // The environment could not be set whole: task_gate refuses, but for a rebuild job.
+    void refuse_tasks() noexcept { broken_ = true; }
+    // Does the process whose "/" is ROOT live in a container that is to be left alone?
+    bool is_container(const RootDirectory& root) const;
 
   private:
     Status verdict_of(const View& view, std::uint32_t job_id);
@@ -70,6 +74,7 @@ class Step {
     std::optional<Status> verdict_;
     std::optional<Profile> profile_;
     RootDirectory root_;
+    bool broken_ = false;
 };
 
 }  // namespace cohort::spank

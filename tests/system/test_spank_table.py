@@ -151,6 +151,7 @@ FAULTS = {
     "init": ("refused", "the plugin was not initialised"),
     "init_post_opt": ("runs", ""),  # the gate looks for itself
     "task_init_privileged": ("refused", ""),
+    "user_init": ("refused", "environment could not be set"),
     "task_init": ("refused", ""),
     "job_prolog": ("drained", ""),
     "job_epilog": ("runs", ""),
