@@ -120,4 +120,9 @@ Result<UniqueFd> lock_file(const std::string& path, int seconds) {
     }
 }
 
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 }  // namespace cohort

@@ -58,4 +58,7 @@ Result<UniqueFd> try_lock_file(const std::string& path);
 // The same, waiting at most SECONDS.
 Result<UniqueFd> lock_file(const std::string& path, int seconds);
 
+// The machine's name as the kernel has it; empty when it has none.
+std::string host_name();
+
 }  // namespace cohort

@@ -38,6 +38,9 @@ std::string write_mark(std::string_view admin_comment, const RebuildMark& mark);
 
 inline constexpr std::string_view held_by_rollout = "rollout";
 
+// In the plugin's answer when the node of a rebuild job has another one.
+inline constexpr std::string_view second_rebuild_job = "has a rebuild job already";
+
 struct RolloutAsk {
     std::int64_t rollout = 0;
     bool test = false;  // --test-only

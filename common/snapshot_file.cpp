@@ -60,9 +60,10 @@ std::string render_snapshot_body(const std::vector<Node>& nodes,
 
 std::string render_snapshot(const SnapshotHeader& header, std::string_view body) {
     std::string out = fmt::format(
-        "{{\"generation\":{},\"started\":{:.3f},\"written\":{:.3f},\"slurmctld\":{},"
-        "\"configuration\":",
+        "{{\"generation\":{},\"started\":{:.3f},\"written\":{:.3f},\"slurmctld\":{},\"host\":",
         header.generation, header.started, header.written, header.process);
+    append_text(out, header.host);
+    out += ",\"configuration\":";
     append_text(out, header.configuration);
     out += ",\"fault\":";
     append_text(out, header.fault);
@@ -90,6 +91,7 @@ Result<SnapshotFile> parse_snapshot(std::string_view text, std::string_view name
     file.header.started = json_number_value(json::get(top, "started"));
     file.header.written = json_number_value(json::get(top, "written"));
     file.header.process = json::integer(top, "slurmctld").value_or(0);
+    file.header.host = json::string(top, "host");
     file.header.configuration = json::string(top, "configuration");
     file.header.fault = json::string(top, "fault");
     file.header.breaker_open = json::boolean(top, "breaker", false);

@@ -6,7 +6,7 @@
 // must look at its age: a file that is older than StaleAfter tells nothing. Generations count up
 // within one slurmctld process and begin at 1 in the next. JSON:
 //
-//   {"generation":7,"started":1700000000.123,"written":...,"slurmctld":4711,"configuration":"...",
+//   {"generation":7,"started":1700000000.123,"written":...,"slurmctld":4711,"host":"ctl","configuration":"...",
 //    "fault":"...","breaker":false,"open":["n2"],"rebuild_jobs":[{"job":12,"node":"n1","pending":true,"held":false}],
 //    "nodes":[["n1","IDLE","rev_...",false], ...]}      (name, state, label, withdrawn)
 //
@@ -31,6 +31,7 @@ struct SnapshotHeader {
     double started = 0;
     double written = 0;
     std::int64_t process = 0;
+    std::string host;           // of the active controller, as gethostname() says
     std::string configuration;  // the file in use; empty: none
     std::string fault;          // why cohort.conf is not in use; empty: it is
     bool breaker_open = false;

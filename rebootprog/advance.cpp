@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/file.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_budget.hpp"
 #include "common/revision.hpp"
@@ -14,6 +15,7 @@
 #include "rebootprog/backends.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/engine.hpp"
+#include "rebootprog/picture.hpp"
 #include "rebootprog/rollout_act.hpp"
 #include "rebootprog/rollout_row.hpp"
 
@@ -253,6 +255,12 @@ int advance(const Site& site, bool verbose) {
         return exit_code::try_again;
     }
     if (!lock) return report(lock.error());
+    if (site.slurm.controllers.size() > 1)
+        if (const auto host = active_elsewhere(site.state_dir, site.settings(), host_name(), seconds_now());
+            !host.empty()) {
+            log::info("the active controller is {}: nothing to do here", host);
+            return exit_code::ok;
+        }
     auto journal = Journal::open(site.state_dir);
     if (!journal) {
         log::error("{}", journal.error().message);

@@ -4,36 +4,23 @@
 #include <algorithm>
 #include <thread>
 
-#include "common/file.hpp"
 #include "common/log.hpp"
-#include "common/snapshot_file.hpp"
+#include "rebootprog/picture.hpp"
 
 namespace cohort {
 namespace {
 
-constexpr std::size_t most_bytes = 64UL << 20;
 constexpr std::chrono::milliseconds pause{200};
 constexpr std::chrono::seconds longest{60};
-// The plugin writes the file every 10 s when nothing changes.
-constexpr double heartbeat = 10;
-
-double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 }  // namespace
 
 Gate look_at_gate(const std::string& state_dir, const Settings& settings, const std::string& node,
                   double since, double now) {
-    const std::string path = state_dir + "/" + std::string(snapshot_file_name);
-    const auto text = read_file(path, most_bytes);
-    if (!text) return Gate::no_plugin;
-    const auto snapshot = parse_snapshot(*text, path);
-    if (!snapshot) return Gate::not_yet;
-    const double age = now - snapshot->header.written;
-    if (age > heartbeat + static_cast<double>(settings.stale_after.count()) / 1000)
-        return Gate::no_plugin;
+    const auto snapshot = read_picture(state_dir);
+    if (!snapshot)
+        return snapshot.error().code == Errc::invalid ? Gate::not_yet : Gate::no_plugin;
+    if (!is_fresh(snapshot->header, settings, now)) return Gate::no_plugin;
     const auto& open = snapshot->header.open_nodes;
     const bool listed = std::ranges::find(open, node) != open.end();
     return listed && snapshot->header.started > since ? Gate::open : Gate::not_yet;

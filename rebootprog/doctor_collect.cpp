@@ -19,17 +19,16 @@
 #include "common/file.hpp"
 #include "common/guard/emergency.hpp"
 #include "common/slurm/load.hpp"
-#include "common/snapshot_file.hpp"
 #include "common/text.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/journal.hpp"
+#include "rebootprog/picture.hpp"
 #include "rebootprog/plugin_file.hpp"
 #include "rebootprog/site.hpp"
 
 namespace cohort {
 namespace {
 
-constexpr std::size_t most_bytes = 64UL << 20;
 constexpr std::size_t most_option_bytes = 64UL << 10;
 // A boot that came later after the action's end was not its work.
 constexpr std::int64_t longest_boot_seconds = 3600;
@@ -181,14 +180,9 @@ void read_journal(const std::vector<Node>& nodes, StateFacts& facts) {
 }
 
 void read_snapshot(StateFacts& facts) {
-    const std::string path = facts.dir + "/" + std::string(snapshot_file_name);
-    const auto content = read_file(path, most_bytes);
-    if (!content) return;
-    const auto snapshot = parse_snapshot(*content, path);
+    const auto snapshot = read_picture(facts.dir);
     if (!snapshot) return;
-    const double now =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    facts.snapshot_age = std::max(0.0, now - snapshot->header.written);
+    facts.snapshot_age = std::max(0.0, seconds_now() - snapshot->header.written);
     facts.snapshot_fault = snapshot->header.fault;
 }
 

@@ -5,7 +5,6 @@
 // slurmctld waits for it before a job's first task starts. A net must not become an outage: what
 // cannot be told (no slurmctld, no cohort.conf, a fault of ours) starts, and is logged.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,6 +17,7 @@
 #include "common/slurm/job_writer.hpp"
 #include "common/slurm/load.hpp"
 #include "common/text.hpp"
+#include "rebootprog/picture.hpp"
 #include "rebootprog/site.hpp"
 
 namespace {
@@ -25,8 +25,6 @@ namespace {
 using namespace cohort;
 
 constexpr char program_name[] = "cohort-gate";
-constexpr std::size_t most_bytes = 64UL << 20;
-constexpr double heartbeat = 10;  // the plugin writes its file at least this often, in seconds
 
 constexpr const char* usage =
     "usage: cohort-gate\n"
@@ -44,16 +42,9 @@ bool is_one_node(const std::string& list) {
 }
 
 bool told_by_the_plugin(const Site& site, const std::vector<std::string>& nodes) {
-    const std::string path = site.state_dir + "/" + std::string(snapshot_file_name);
-    const auto text = read_file(path, most_bytes);
-    if (!text) return false;
-    const auto file = parse_snapshot(*text, path);
-    if (!file) return false;
-    const double now =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    const double limit =
-        heartbeat + static_cast<double>(site.settings().stale_after.count()) / 1000;
-    return now - file->header.written <= limit && guard::plainly_uniform(*file, nodes);
+    const auto picture = read_picture(site.state_dir);
+    return picture && is_fresh(picture->header, site.settings(), seconds_now()) &&
+           guard::plainly_uniform(*picture, nodes);
 }
 
 Result<guard::GuardView> load_view(const Site& site) {

@@ -139,6 +139,8 @@ cohort_gate_LDADD = \
 # cohort.conf, slurm.conf and the state folder.
 noinst_LTLIBRARIES += libsite.la
 libsite_la_SOURCES = \
+	rebootprog/picture.cpp \
+	rebootprog/picture.hpp \
 	rebootprog/site.cpp \
 	rebootprog/site.hpp
 
@@ -194,6 +196,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/decide_test \
 	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
+	tests/unit/picture_test \
 	tests/unit/reconcile_test \
 	tests/unit/report_test \
 	tests/unit/rollout_decide_test \
@@ -212,6 +215,10 @@ tests_unit_attempt_pace_test_SOURCES = \
 	tests/unit/attempt_pace_test.cpp
 tests_unit_attempt_pace_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_attempt_pace_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_picture_test_SOURCES = tests/unit/picture_test.cpp
+tests_unit_picture_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_picture_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_attempt_test_SOURCES = \
 	tests/unit/attempt_fixture.hpp \

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/node_facts.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -116,9 +115,7 @@ std::string launch_fault(const std::string& plugstack, const std::string& publis
 
 std::string node_name() {
     if (const char* name = std::getenv("SLURMD_NODENAME"); name && *name) return name;
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) return {};
-    const std::string full = host.data();
+    const std::string full = host_name();
     return full.substr(0, full.find('.'));
 }
 

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/rebuild_jobs.hpp"
 
+#include <algorithm>
+
 #include "common/log.hpp"
 #include "common/slurm/job_writer.hpp"
 #include "common/slurm/load.hpp"
 
 namespace cohort {
+
+bool refused_for_the_dead(const Error& error, const std::string& node) {
+    if (error.message.find(second_rebuild_job) == std::string::npos) return false;
+    const auto jobs = slurm::load_jobs();
+    if (!jobs) return false;
+    const auto marked = marked_jobs(*jobs);
+    return std::none_of(marked.begin(), marked.end(),
+                        [&](const MarkedJob& m) { return m.mark.node == node; });
+}
 
 std::vector<MarkedJob> marked_jobs(const std::vector<Job>& jobs) {
     std::vector<MarkedJob> marked;

@@ -6,13 +6,16 @@
 // without our word in the mark) is never touched.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/cluster.hpp"
 #include "common/rebuild_mark.hpp"
 #include "common/result.hpp"
+#include "common/settings.hpp"
 
 namespace cohort {
 
@@ -23,6 +26,23 @@ struct MarkedJob {
     // Held, and by us.
     bool held_by_us() const { return job.held() && !mark.held.empty(); }
 };
+
+// Is ERROR the plugin's refusal of a second rebuild job for NODE, and has the first one ended? Then
+// it was cancelled a moment ago, and the plugin's picture is older (Refresh).
+bool refused_for_the_dead(const Error& error, const std::string& node);
+
+// SUBMIT(), again for two readings of the plugin where it was refused_for_the_dead().
+template <class F>
+auto past_the_dead(const Settings& settings, const std::string& node, F&& submit) {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + 2 * settings.refresh + std::chrono::seconds(1);
+    auto done = submit();
+    while (!done && Clock::now() < until && refused_for_the_dead(done.error(), node)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        done = submit();
+    }
+    return done;
+}
 
 // Every job of JOBS that carries the mark and has not ended.
 std::vector<MarkedJob> marked_jobs(const std::vector<Job>& jobs);

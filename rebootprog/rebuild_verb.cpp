@@ -15,6 +15,7 @@
 #include "common/slurm/submit.hpp"
 #include "common/text.hpp"
 #include "rebootprog/advance.hpp"
+#include "rebootprog/rebuild_jobs.hpp"
 #include "rebootprog/rollout_act.hpp"
 #include "rebootprog/rollout_verbs.hpp"
 
@@ -124,12 +125,13 @@ Status test_jobs(const Site& site, PlanData& data) {
         if (!changes(plan) || plan.direct) continue;
         const auto job = rebuild_job_for(site, 0, plan.node.name, true);
         if (!job) return tl::unexpected(job.error());
-        auto tested = slurm::test_rebuild(*job);
+        const auto test = [&] { return slurm::test_rebuild(*job); };
+        auto tested = past_the_dead(site.settings(), plan.node.name, test);
         // The plugin may not have read the cluster yet.
         while (!tested && tested.error().code == Errc::busy &&
                std::chrono::steady_clock::now() < until) {
             std::this_thread::sleep_for(std::chrono::milliseconds(500));
-            tested = slurm::test_rebuild(*job);
+            tested = test();
         }
         if (tested || is_passing(plan.node.name)) continue;
         if (tested.error().code == Errc::unreachable) return tested;

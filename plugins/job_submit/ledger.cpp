@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "common/rebuild_mark.hpp"
+
 namespace cohort {
 
 Status RebuildLedger::refuse_second(const std::string& node, Time now) const {
@@ -12,9 +14,8 @@ Status RebuildLedger::refuse_second(const std::string& node, Time now) const {
         if (job.node == node)
             return fail(
                 Errc::failed,
-                fmt::format("node {} has a rebuild job already: job {} ({}). Let it run, or "
-                            "scancel {} and submit again",
-                            node, job.job_id, job.pending ? "pending" : "running", job.job_id));
+                fmt::format("node {} {}: job {} ({}). Let it run, or scancel {} and submit again",
+                            node, second_rebuild_job, job.job_id, job.pending ? "pending" : "running", job.job_id));
     const auto entry = entries_.find(node);
     if (entry == entries_.end()) return {};
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - entry->second.at);

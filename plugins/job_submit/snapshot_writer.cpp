@@ -39,6 +39,7 @@ void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
                                  now - snapshot.started));
     header.written = epoch_seconds(wall);
     header.process = ::getpid();
+    header.host = host_name();
     header.configuration = policy.configuration ? policy.origin : "";
     header.fault = policy.fault;
     header.breaker_open = breaker_open;

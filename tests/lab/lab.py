@@ -18,7 +18,7 @@ import network
 import power
 import services
 import slurmconf
-from machines import CONTROLLER, HERE, LOGS, MACHINES, Machine, node_names, wait_until
+from machines import BACKUP, CONTROLLER, HERE, LOGS, MACHINES, Machine, node_names, wait_until
 from namespace import LAB, inside
 from queries import Queries
 
@@ -36,9 +36,10 @@ class Lab(Queries):
     the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
     knobs of the lab cloud (cloud_state.py; None: no cloud). openstack: the true services instead,
     whose only knob is rebuild_delay. more_servers: names of servers that are no machines. advance_every: seconds between two steps
-    of `scohort advance`, as its timer makes them (0: none). dynamic: so many of the nodes, the last ones,
-    register by themselves (slurmd -Z) and stand on no NodeName= line. configless: nodes without an /etc/slurm;
-    /shared/slurmd-options is to print --conf-server ctl for them. cache: where the prepared database is kept."""
+    of `scohort advance`, as its timer makes them (0: none), on every controller. dynamic: so many of the nodes,
+    the last ones, register by themselves (slurmd -Z) and stand on no NodeName= line. configless: nodes without an
+    /etc/slurm; /shared/slurmd-options is to print --conf-server ctl for them. backup: a second controller, ctl2,
+    with the state of both on /shared. cache: where the prepared database is kept."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Lab(Queries):
         advance_every: float = 0,
         dynamic: int = 0,
         configless: Sequence[str] = (),
+        backup: bool = False,
         cache: Path | str | None = None,
     ) -> None:
         if not inside():
@@ -83,6 +85,13 @@ class Lab(Queries):
         self.configless = list(configless)
         self.cache = Path(cache) if cache else DEFAULT_CACHE
         self.controller = Machine(CONTROLLER)
+        self.backup = Machine(BACKUP) if backup else None
+        self.controllers = [self.controller] + ([self.backup] if self.backup else [])
+        if backup:
+            address = slurmconf.address(len(self.nodes))
+            self.conf = {"SlurmctldHost": [slurmconf.DEFAULTS["SlurmctldHost"], f"{BACKUP}({address})"],
+                         "StateSaveLocation": "/shared/slurmctld", "SlurmctldTimeout": 10,
+                         "AccountingStorageHost": CONTROLLER, **self.conf}  # fmt: skip
         self.machines = {name: Machine(name) for name in self.nodes}
         self._children: list[subprocess.Popen] = []
 
@@ -104,17 +113,20 @@ class Lab(Queries):
         self._make_site()
         for name, stamp in self.images.items():
             imagelist.create(name, self.root, stamp)
-        network.up(self.nodes)
+        network.up(self._networked())
         self._start_syslog()
         self._make_machines()
-        self.controller.power_on()
-        wait_until(self.controller.is_on, 10, "the controller is on")
-        self._wait_booted(self.controller)
+        for controller in self.controllers:
+            controller.power_on()
+            wait_until(controller.is_on, 10, "the controller is on")
+            self._wait_booted(controller)
         self.write_slurm_conf()
         self._start_cloud()
         services.start_munged(self.controller)
         services.start_database(self.controller, self.cache)
         services.start_slurmctld(self.controller)
+        if self.backup:
+            services.start_slurmctld(self.backup, wait=False)
         for machine in self.machines.values():
             machine.wipe(self.image(self.first_image).id)
             machine.power_on()
@@ -129,10 +141,10 @@ class Lab(Queries):
         for child in self._children:
             child.kill()
             child.wait()
-        for machine in [*self.machines.values(), self.controller]:
+        for machine in [*self.machines.values(), *self.controllers]:
             if machine.folder.exists():
                 machine.power_off()
-        network.down(self.nodes)
+        network.down(self._networked())
         shutil.rmtree(LAB, ignore_errors=True)
 
     def keep_logs(self, folder: Path) -> Path:
@@ -142,6 +154,10 @@ class Lab(Queries):
         shutil.copytree(LAB / "etc-slurm", folder / "etc-slurm")
         shutil.copytree(LAB / "shared" / "boots", folder / "boots")
         return folder
+
+    def _networked(self) -> list[str]:
+        """Machines with a network of their own; the controller has the lab's."""
+        return [*self.nodes, *(machine.name for machine in self.controllers[1:])]
 
     # -- parts of start() -------------------------------------------------------------------------
     def _make_folders(self) -> None:
@@ -170,7 +186,7 @@ class Lab(Queries):
             group += f"{user}:x:{uid}:\n"
         slurmconf.write(etc, "passwd", passwd)
         slurmconf.write(etc, "group", group)
-        slurmconf.write(etc, "hosts", slurmconf.hosts(self.nodes))
+        slurmconf.write(etc, "hosts", slurmconf.hosts(self._networked()))
         slurmconf.write(etc, "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n")
         slurmconf.write(etc, "lab-content", "none\n")
         scripts = LAB / "site" / "usr" / "lib" / "lab"
@@ -190,7 +206,7 @@ class Lab(Queries):
 
     def _start_syslog(self) -> None:
         collector = subprocess.Popen(
-            [sys.executable, HERE / "syslogd.py", LAB / "devlog", LOGS, CONTROLLER, *self.nodes],
+            [sys.executable, HERE / "syslogd.py", LAB / "devlog", LOGS, CONTROLLER, *self._networked()],
             stdout=subprocess.PIPE,
         )
         self._children.append(collector)
@@ -218,19 +234,25 @@ class Lab(Queries):
         """cohort-advance.timer on the controller."""
         if self.advance_every and self.program("/usr/sbin/scohort"):
             step = f"while sleep {self.advance_every}; do scohort advance --quiet; done"
-            self._children.append(self.controller.spawn(["bash", "-c", step], "advance.log"))
+            self._children += [controller.spawn(["bash", "-c", step], f"advance{controller.name[3:]}.log")
+                               for controller in self.controllers]
 
     def _make_machines(self) -> None:
         layers = [str(LAB / "site")] + ([str(LAB / "stage")] if self.stage else [])
         layers.append(str(self.root))
         shared = [f"{LAB}/shared|/shared|", f"{LOGS}|/var/log/slurm|"]
-        self.controller.create(
-            layers=layers,
-            boot="/usr/lib/lab/controller-boot",
-            network=False,
-            binds=shared + [f"{LAB}/etc-slurm|/etc/slurm|", f"{LAB}/mysql|/var/lib/mysql|",
-                            f"{LAB}/munge|/run/munge|", f"{LAB}/openstack|/etc/openstack|"],
-        )  # fmt: skip
+        for controller in self.controllers:
+            controller.create(
+                layers=layers,
+                boot="/usr/lib/lab/controller-boot",
+                network=controller is not self.controller,
+                binds=shared + [f"{LAB}/etc-slurm|/etc/slurm|", f"{LAB}/mysql|/var/lib/mysql|",
+                                f"{LAB}/munge|/run/munge|", f"{LAB}/openstack|/etc/openstack|"],
+            )  # fmt: skip
+        if self.backup:
+            state = LAB / "shared" / "slurmctld"
+            state.mkdir()
+            shutil.chown(state, *self.controller.account("slurm")[:2])
         for machine in self.machines.values():
             machine.create(
                 layers=layers,

@@ -29,6 +29,7 @@ HERE = Path(__file__).resolve().parent
 MACHINES = LAB / "machines"
 LOGS = LAB / "log"
 CONTROLLER = "ctl"
+BACKUP = "ctl2"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 

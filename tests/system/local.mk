@@ -32,6 +32,8 @@ EXTRA_DIST += \
 	tests/system/test_reconcile.py \
 	tests/system/test_rollout.py \
 	tests/system/test_rollout_failures.py \
+	tests/system/test_rollout_faults.py \
+	tests/system/test_rollout_takeover.py \
 	tests/system/test_openstack.py \
 	tests/system/test_pace.py \
 	tests/system/test_spank_flags.py \

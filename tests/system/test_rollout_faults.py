@@ -71,7 +71,7 @@ def begin(cluster, node: str, image: str, *options: str) -> None:
     """After a start of slurmctld nodes are unknown until they have registered."""
     wait_until(lambda: "UNKNOWN" not in cluster.node(node)["State"] if "[" not in node else True, 60, node)
     done = cluster.run("scohort", "rebuild", "-w", node, "--to", image, *options, check=False, timeout=60)
-    assert done.returncode == 0, done
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def other(cluster, node: str) -> str:
