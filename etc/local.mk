@@ -13,7 +13,6 @@ dist_exampleprofile_DATA = etc/profile.d/zz-flox-task-profile.sh
 # For sites that may not load SPANK plugins.
 dist_pkglibexec_SCRIPTS = etc/cohort-task-prolog
 
-systemdunitdir = $(prefix)/lib/systemd/system
 dist_systemdunit_DATA = \
 	etc/cohort-advance.timer \
 	etc/cohort-reconcile.timer \

@@ -30,7 +30,7 @@ SITE_SCRIPTS = ("node-boot", "slurmd-unit", "controller-boot")
 
 class Lab(Queries):
     """nodes: how many, n1..nN. root: root file system that all machines run (its Slurm is used).
-    stage: what `make install DESTDIR=` left, laid over root; None: plain Slurm. conf: slurm.conf
+    stage: what `make install DESTDIR=` left, laid over root; /: root has the packages; None: plain Slurm. conf: slurm.conf
     keys over the lab's (None removes one). partitions: PartitionName= lines. cohort_conf: keys of
     cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
     the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
@@ -66,7 +66,9 @@ class Lab(Queries):
             raise RuntimeError("a Lab runs in its own namespaces: see namespace.reexecute()")
         self.nodes = node_names(nodes)
         self.root = Path(root)
-        self.stage = Path(stage) if stage else None
+        packages = str(stage) == "/"
+        self.stage = Path(stage) if stage and not packages else None
+        self.installed = self.root if packages else LAB / "stage"  # where our programs are, if anywhere
         self.conf = dict(conf or {})
         self.partitions = partitions
         self.node_options = node_options
@@ -277,14 +279,14 @@ class Lab(Queries):
     # -- configuration --------------------------------------------------------------------------
     def program(self, path: str) -> bool:
         """True when PATH is part of what was installed."""
-        return bool(self.stage) and (LAB / "stage" / path.lstrip("/")).exists()
+        return (self.installed / path.lstrip("/")).exists()
 
     def write_slurm_conf(self) -> None:
         """From self.conf and self.partitions; takes effect at start or reconfigure."""
         etc = LAB / "etc-slurm"
         version = slurmconf.slurm_version(self.controller.run(["slurmctld", "-V"]).stdout)
         values: dict[str, object] = {}
-        if self.stage and list((LAB / "stage").rglob("job_submit_cohort.so")):
+        if list(self.installed.glob("usr/lib*/**/job_submit_cohort.so")):
             values["JobSubmitPlugins"] = "cohort"
         if self.program("/usr/sbin/cohort-reboot"):
             values["RebootProgram"] = "/usr/sbin/cohort-reboot"
