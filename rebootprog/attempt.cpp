@@ -9,6 +9,7 @@
 #include "common/log.hpp"
 #include "common/revision.hpp"
 #include "rebootprog/attempt_runner.hpp"
+#include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/wanted.hpp"
 
 namespace cohort {
@@ -30,6 +31,19 @@ Request request_of(const AttemptPlan& plan) {
         default:
             return Request::hard_reboot;
     }
+}
+
+// A rebuild job that was sent by hand knows nothing of what `scohort rebuild` has found out. An
+// image that cannot be looked up passes: a rollout's own images are judged where it is planned.
+std::string why_quarantined(const Journal& journal, const ImageState& image) {
+    const auto bad = RolloutJournal(journal).quarantined();
+    if (!bad) return {};
+    for (const auto& one : *bad)
+        if (one.image == image.id)
+            return fmt::format(
+                "image {} is in quarantine: {}. 'scohort rebuild --allow-quarantined' lifts it",
+                image.name.empty() ? image.id : image.name, one.reason);
+    return {};
 }
 
 }  // namespace
@@ -120,11 +134,13 @@ Result<AttemptPlan> AttemptRunner::look() {
 
 Result<AttemptPlan> AttemptRunner::look_once() {
     Target target{attempt_.node, "", ""};
+    bool by_hand = false;
     if (c_.backend.knows_images()) {
         auto wanted = wanted_of(c_.journal, c_.settings, attempt_.node);
         if (!wanted) return tl::unexpected(wanted.error());
         target.server = wanted->desired.instance_id;
         target.image = wanted->desired.image_id;
+        by_hand = wanted->rollout == 0;
     }
     auto server = c_.backend.server(target);
     if (!server) return tl::unexpected(server.error());
@@ -137,6 +153,9 @@ Result<AttemptPlan> AttemptRunner::look_once() {
     attempt_.image_to = image->id;
     const DecisionPolicy policy{c_.settings.allow_volume_rebuild, c_.settings.unlock, unproved()};
     Decision decision = decide(*server, image->id, policy);
+    if (decision.act == Act::rebuild && by_hand)
+        if (auto why = why_quarantined(c_.journal, *image); !why.empty())
+            decision = {Act::refuse, std::move(why)};
     log::info("{}: {}: {}", attempt_.node, name_of(decision.act), decision.why);
     return AttemptPlan{std::move(*server), std::move(*image), std::move(decision)};
 }

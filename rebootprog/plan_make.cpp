@@ -104,7 +104,7 @@ struct Sources {
     CloudViews& clouds;
     std::unordered_map<std::string, Pin> pins;
     std::map<std::string, std::string> quarantined;            // image -> why
-    std::unordered_map<std::string, std::int64_t> rollout_of;  // node -> open rollout
+    std::unordered_map<std::string, RolloutNode> rollout_of;   // node -> its row in an open one
     std::string image;                                         // --to
     bool chosen = false;  // nodes, a partition or a cohort were named
 };
@@ -180,9 +180,11 @@ void judge_server(const ServerState& server, const Sources& from, NodePlan& plan
 // What a rollout itself must know of a node whose change PLAN is.
 NodePlan judge_usable(NodePlan plan, const Sources& from) {
     const Node& node = plan.node;
-    if (const auto other = from.rollout_of.find(node.name); other != from.rollout_of.end())
-        return block(std::move(plan),
-                     fmt::format("it belongs to rollout {}, which is under way", other->second));
+    if (const auto other = from.rollout_of.find(node.name); other != from.rollout_of.end()) {
+        plan.under_way = other->second.image_to == plan.image;
+        return block(std::move(plan), fmt::format("it belongs to rollout {}, which is under way",
+                                                  other->second.rollout));
+    }
     if (plan.direct) return plan;
     if (auto why = not_usable(node); !why.empty()) return block(std::move(plan), std::move(why));
     return plan;
@@ -249,7 +251,7 @@ Status fill_from_journal(const Journal& journal, Sources& sources) {
         auto rows = rollouts.nodes(rollout.id);
         if (!rows) return tl::unexpected(rows.error());
         for (const auto& row : *rows)
-            if (row.open()) sources.rollout_of[row.node] = rollout.id;
+            if (row.open()) sources.rollout_of[row.node] = row;
     }
     return {};
 }

@@ -38,6 +38,7 @@ struct NodePlan {
     std::string file_image;           // image_id in its file
     bool explicit_image = false;      // --to, or a rollout's that still holds
     bool direct = false;              // out of service for a reason of ours: no job needed
+    bool under_way = false;           // a rollout takes it to that very image
     Verdict verdict = Verdict::blocked;
     std::string why;
     std::string job;           // "12", "12 and 2 more"; empty: none runs

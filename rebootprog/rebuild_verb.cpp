@@ -141,6 +141,11 @@ Status test_jobs(const Site& site, PlanData& data) {
     return {};
 }
 
+// Should be changed, cannot be, and nothing is under way that does it.
+bool left_out(const NodePlan& plan) {
+    return plan.verdict == Verdict::blocked && !plan.under_way;
+}
+
 void print_blocked(const PlanData& data) {
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const auto& plan : data.nodes)
@@ -186,12 +191,12 @@ Status lift_quarantine(const Journal& journal, const std::string& image, const s
 int nothing_to_do(const Site& site, Journal& journal, const PlanData& data,
                   const std::string& who) {
     print_blocked(data);
-    const bool blocked = std::ranges::any_of(
-        data.nodes, [](const NodePlan& plan) { return plan.verdict == Verdict::blocked; });
+    const bool incomplete = std::ranges::any_of(data.nodes, left_out);
+    const bool blocked = incomplete || std::ranges::any_of(data.nodes, &NodePlan::under_way);
     // Run again while it is under way: what lacks of it is made up for.
     const int code = take_step(site, journal, who, false);
     if (!blocked) std::printf("nothing to do: every chosen node is as it should be\n");
-    return code == exit_code::ok && blocked ? exit_code::some_failed : code;
+    return code == exit_code::ok && incomplete ? exit_code::some_failed : code;
 }
 
 Result<std::map<std::string, std::int64_t>> newest_attempts(const Journal& journal) {
@@ -252,8 +257,7 @@ int rebuild(const Site& site, const RebuildOptions& options, const std::string& 
     std::fflush(stdout);
     if (auto kept = rollouts.note(rollout->id, "", who, what); !kept) return report(kept.error());
     const int code = take_step(site, *journal, who, false);
-    const bool complete = std::ranges::none_of(
-        data->nodes, [](const NodePlan& plan) { return plan.verdict == Verdict::blocked; });
+    const bool complete = std::ranges::none_of(data->nodes, left_out);
     return code == exit_code::ok && !complete ? exit_code::some_failed : code;
 }
 

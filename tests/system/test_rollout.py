@@ -137,7 +137,7 @@ def test_never_more_nodes_out_than_allowed(cluster) -> None:
     assert len(jobs(cluster)) == 6 and len(held(cluster)) == 4
     assert "n1" in held(cluster), "the slots go to idle nodes"
     # Run again: nothing is begun twice.
-    again = cluster.run("scohort", "rebuild", "--max-unavailable", "2", check=False)
+    again = cluster.run("scohort", "rebuild", "--max-unavailable", "2")
     assert "belongs to rollout 1, which is under way" in again.stderr
     assert len(jobs(cluster)) == 6
     wait_until(lambda: set(jobs(cluster)) == {"n1"}, 5 * NODE_TIME, f"all but n1: {jobs(cluster)}", 1)

@@ -4,6 +4,7 @@
 // them.
 #include "common/snapshot_file.hpp"
 #include "rebootprog/choke_point.hpp"
+#include "rebootprog/rollout_journal.hpp"
 #include "tests/unit/attempt_fixture.hpp"
 
 using namespace cohort;
@@ -114,6 +115,18 @@ int main() {
                  unit::expect_equal(b.sent(), std::string());
                  unit::expect_contains(b.desk.out_reason, "locked");
                  unit::expect(!b.desk.record.revision.empty(), "label kept: nothing was withdrawn");
+             }},
+            {"an image in quarantine, asked for by hand: node out, nothing sent, label kept",
+             [] {
+                 Bench b;
+                 RolloutJournal rollouts(*b.journal);
+                 unit::expect(rollouts.quarantine({"image-2", 1, 3, "2 nodes failed"}).has_value(), "kept");
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_equal(b.sent(), std::string());
+                 unit::expect_contains(b.desk.out_reason, "image v2 is in quarantine: 2 nodes failed");
+                 unit::expect(!b.desk.record.revision.empty(), "nothing was withdrawn");
+                 unit::expect(rollouts.lift_quarantine("image-2").has_value(), "lifted");
+                 expect_outcome(b.run(), Outcome::ok);
              }},
             {"unknown server: node out",
              [] {
