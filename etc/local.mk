@@ -2,8 +2,11 @@
 # Samples and systemd units.
 exampledir = $(docdir)/examples
 dist_example_DATA = \
+	etc/ansible-init.example.yml \
+	etc/cloud-init.example \
 	etc/cohort.conf.example \
-	etc/slurm.conf.fragment
+	etc/slurm.conf.fragment \
+	etc/worker-pod.example.yaml
 examplepluginsdir = $(exampledir)/plugstack.conf.d
 dist_exampleplugins_DATA = etc/plugstack.conf.d/cohort.conf
 completiondir = $(datadir)/bash-completion/completions

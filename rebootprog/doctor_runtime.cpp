@@ -15,7 +15,7 @@ namespace {
 using Level = Finding::Level;
 
 constexpr std::string_view plugin_file = "spank_cohort.so";
-constexpr std::size_t max_file = 256 * 1024;
+constexpr std::size_t max_file = 4 * 1024 * 1024;  // a slurm.conf may name 10,000 nodes
 constexpr int max_depth = 8;
 
 bool at_least(const RuntimeView& view, std::uint32_t major, std::uint32_t minor) {
@@ -102,7 +102,7 @@ Status read_into(const std::string& path, int depth, std::vector<std::string>& l
     if (!content) return tl::unexpected<Error>(content.error());
     for (const auto& line : text::split(*content, '\n')) {
         const auto words = text::words(line);
-        if (words.size() != 2 || words[0] != "include") {
+        if (words.size() != 2 || !text::iequals(words[0], "include")) {
             lines.push_back(line);
             continue;
         }

@@ -155,8 +155,12 @@ scohort_LDADD = librebuild.la
 # No cloud library: nothing of the credentials' side may reach a node.
 cohort_node_SOURCES = \
 	rebootprog/command_line.hpp \
+	rebootprog/node_dynamic.cpp \
+	rebootprog/node_dynamic.hpp \
 	rebootprog/node_facts.cpp \
 	rebootprog/node_facts.hpp \
+	rebootprog/node_gate.cpp \
+	rebootprog/node_gate.hpp \
 	rebootprog/node_join.cpp \
 	rebootprog/node_join.hpp \
 	rebootprog/node_judge.cpp \
@@ -164,8 +168,13 @@ cohort_node_SOURCES = \
 	rebootprog/node_leave.cpp \
 	rebootprog/node_leave.hpp \
 	rebootprog/node_main.cpp \
+	rebootprog/node_once.cpp \
+	rebootprog/node_once.hpp \
 	rebootprog/node_profile.cpp \
-	rebootprog/node_profile.hpp
+	rebootprog/node_profile.hpp \
+	rebootprog/node_verify.cpp \
+	rebootprog/node_wait.cpp \
+	rebootprog/node_wait.hpp
 cohort_node_LDADD = \
 	libruntime.la \
 	libcohort_slurm.la \
@@ -261,6 +270,7 @@ tests_unit_view_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_view_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_node_judge_test_SOURCES = \
+	rebootprog/node_dynamic.cpp \
 	rebootprog/node_judge.cpp \
 	tests/unit/node_judge_test.cpp
 tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -15,7 +15,8 @@
 #include "common/revision.hpp"
 #include "common/sha256.hpp"
 #include "common/text.hpp"
-#include "rebootprog/doctor_runtime.hpp"
+#include "rebootprog/node_gate.hpp"
+#include "rebootprog/node_once.hpp"
 
 namespace cohort {
 namespace {
@@ -42,11 +43,6 @@ std::string root_uuid() {
     return {};
 }
 
-std::string root_identity() {
-    const std::string identity = root_uuid() + "\n" + read_trimmed("/etc/machine-id");
-    return identity.size() == 1 ? std::string() : sha256_hex(identity).substr(0, 16);
-}
-
 // CLOCK_BOOTTIME follows the node's own time namespace, as Slurm's boot time does.
 std::int64_t boot_time() {
     timespec up{};
@@ -54,9 +50,18 @@ std::int64_t boot_time() {
     return std::time(nullptr) - up.tv_sec;
 }
 
-std::string plugstack_beside_slurm_conf() {
-    const std::string conf = configuration_path();
-    return conf.substr(0, conf.rfind('/') + 1) + "plugstack.conf";
+// True when a process whose command name is NAME has a command line that FITS.
+template <class Fits>
+bool any_process(std::string_view name, Fits&& fits) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const std::string folder = entry.path().string();
+        if (!text::to_number(entry.path().filename().string())) continue;
+        if (read_trimmed((folder + "/comm").c_str()) != name) continue;
+        const auto line = read_file(folder + "/cmdline", max_bytes);
+        if (line && fits(*line)) return true;
+    }
+    return false;
 }
 
 Result<std::string> read_stamp(const Settings& settings) {
@@ -72,17 +77,30 @@ Result<std::string> read_stamp(const Settings& settings) {
 
 }  // namespace
 
-Result<NodeFacts> read_node_facts(const Settings& settings) {
-    auto stamp = read_stamp(settings);
-    if (!stamp) return tl::unexpected(stamp.error());
+std::string root_identity() {
+    const std::string identity = root_uuid() + "\n" + read_trimmed("/etc/machine-id");
+    return identity.size() == 1 ? std::string() : sha256_hex(identity).substr(0, 16);
+}
+
+NodeFacts read_node_facts(const Settings& settings) {
     NodeFacts facts;
-    facts.observed = {std::move(*stamp), root_identity(), boot_time()};
+    facts.observed = {{}, root_identity(), boot_time()};
+    if (auto stamp = read_stamp(settings)) {
+        facts.observed.stamp = std::move(*stamp);
+    } else {
+        facts.stamp_fault = stamp.error().message;
+    }
     facts.boot_id = read_trimmed("/proc/sys/kernel/random/boot_id");
-    const auto profile = read_profile();
+    const auto profile = read_profile(local_profile_directory());
     if (profile)
         facts.sealed = profile->revision();
-    else if (profile.error().code != Errc::not_found)
-        facts.profile_fault = profile.error().message;
+    else if (profile.error().code != Errc::not_found || local_launch_gate().needs_profile)
+        facts.profile_fault = "the task profile is not usable: " + profile.error().message;
+    facts.step_fault = unfinished_step();
+    facts.slurmd_has_revision = any_process("slurmd", [](const std::string& command_line) {
+        return command_line.find("=rev_") != std::string::npos ||
+               command_line.find(",rev_") != std::string::npos;
+    });
     return facts;
 }
 
@@ -93,20 +111,13 @@ std::string own_revision(const NodeFacts& facts) {
 }
 
 bool without_launch_gate() {
-    const auto lines = read_plugstack(plugstack_beside_slurm_conf());
-    return !lines || !launch_gate_of(*lines).there;
+    return !local_launch_gate().there;
 }
 
-std::string launch_fault(const std::string& plugstack, const std::string& published) {
-    auto lines = read_plugstack(plugstack);
-    if (!lines) lines = read_plugstack(plugstack_beside_slurm_conf());
+std::string launch_fault(const std::string& published) {
     // Without a line nothing is gated; with a file that cannot be read Slurm starts no task at all.
-    if (!lines) return {};
-    const LaunchGate gate = launch_gate_of(*lines);
-    if (!gate.needs_profile) return {};
-    ProfileDirectory directory;
-    if (!gate.profile_dir.empty()) directory.path = gate.profile_dir;
-    const auto profile = read_profile(directory);
+    if (!local_launch_gate().needs_profile) return {};
+    const auto profile = read_profile(local_profile_directory());
     if (!profile) return "the task profile is not usable: " + profile.error().message;
     if (published.empty() || published == profile->revision()) return {};
     return fmt::format("the sealed profile is {}, published was {}", profile->revision(),
@@ -120,13 +131,11 @@ std::string node_name() {
 }
 
 bool has_live_steps() {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-        const std::string pid = entry.path().filename().string();
-        if (!text::to_number(pid)) continue;
-        if (read_trimmed(("/proc/" + pid + "/comm").c_str()) == "slurmstepd") return true;
-    }
-    return false;
+    // The one that only keeps the scope of all steps (cgroup v2) has no job.
+    constexpr std::string_view keeper("\0infinity\0", 10);
+    return any_process("slurmstepd", [&](const std::string& command_line) {
+        return command_line.find(keeper) == std::string::npos;
+    });
 }
 
 }  // namespace cohort

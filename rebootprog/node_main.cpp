@@ -10,6 +10,7 @@
 #include "rebootprog/command_line.hpp"
 #include "rebootprog/node_join.hpp"
 #include "rebootprog/node_leave.hpp"
+#include "rebootprog/node_once.hpp"
 #include "rebootprog/node_profile.hpp"
 
 namespace {
@@ -46,7 +47,10 @@ struct RuntimeVerbs {
         revision = app.add_subcommand("revision", "canonical settings, hash and short name");
         add_source(revision);
         revision->add_flag("--json", options.json, "as JSON");
-        revision->add_flag("--slurmd", options.slurmd, "as arguments of a dynamic node's slurmd");
+        auto* slurmd = revision->add_flag("--slurmd", options.slurmd,
+                                          "as arguments of a dynamic node's slurmd");
+        revision->add_option("--conf", options.conf, "the site's own KEY=VALUE ...")->needs(slurmd);
+        revision->add_option("--features", options.features, "more features")->needs(slurmd);
         for (auto* verb : {write, check, revision})
             verb->add_option("--directory", options.directory, "where the profile is");
         report = app.add_subcommand("report", "put the launch gate's reason on this node");
@@ -70,39 +74,56 @@ struct RuntimeVerbs {
     }
 };
 
-// leave and its options.
-struct LeaveVerb {
-    LeaveOptions options;
-    CLI::App* verb = nullptr;
+void add_time(CLI::App* verb, const char* name, std::chrono::milliseconds& time,
+              const std::string& words) {
+    verb->add_option_function<std::string>(
+            name,
+            [name, &time](const std::string& given) {
+                const auto read = text::to_duration(given);
+                if (!read) throw CLI::ValidationError(name, "'" + given + "' is no time: 90s, 10min");
+                time = *read;
+            },
+            words)
+        ->type_name("TIME");
+}
 
-    explicit LeaveVerb(CLI::App& app) {
-        verb = app.add_subcommand("leave", "drain this node, wait for its jobs, and go");
-        verb->add_option_function<std::string>(
-                "--timeout",
-                [this](const std::string& given) {
-                    const auto time = text::to_duration(given);
-                    if (!time) throw CLI::ValidationError("--timeout", "'" + given + "' is no time: 90s, 10min");
-                    options.timeout = *time;
-                },
-                "how long jobs may take to end (10min)")
-            ->type_name("TIME");
-        verb->add_flag("--force", options.force, "do not wait: DOWN at once, which ends the jobs");
+// join, leave and once, and their options.
+struct LifeVerbs {
+    JoinOptions join_options;
+    LeaveOptions leave_options;
+    OnceOptions once_options;
+    bool before = false, after = false;
+    CLI::App* join = nullptr;
+    CLI::App* leave = nullptr;
+    CLI::App* once = nullptr;
+
+    explicit LifeVerbs(CLI::App& app) {
+        join = app.add_subcommand("join", "publish what this node runs, or refuse to work");
+        auto* when = join->add_option_group("when");
+        when->add_flag("--before", before, "before slurmd starts: exit 0 lets it start");
+        when->add_flag("--after", after, "after slurmd has started");
+        when->require_option(1);
+        add_time(join, "--wait", join_options.wait, "for the profile, the stamp, the steps (30s)");
+        add_time(join, "--jitter", join_options.jitter, "--after begins within this time (0)");
+        leave = app.add_subcommand("leave", "drain this node, wait for its jobs, and go");
+        add_time(leave, "--timeout", leave_options.timeout, "how long jobs may take to end (10min)");
+        leave->add_flag("--force", leave_options.force, "DOWN at once, which ends the jobs");
+        once = app.add_subcommand("once", "run a site's own boot step, once per disk");
+        once->add_option("NAME", once_options.name, "of the step")->required();
+        once->add_option("COMMAND", once_options.command, "after --, with its arguments")->required();
+        once->add_option("--tries", once_options.tries, "how often it may fail (3)")
+            ->check(CLI::Range(1, 1000));
+        add_time(once, "--pause", once_options.pause, "between two tries (10s)");
     }
 };
 
 int run(int argc, char** argv) {
     CLI::App app{"cohort-node: what a compute node does at boot, in a rebuild job and at shutdown"};
     app.require_subcommand(1);
-    bool before = false, after = false;
-    auto* join = app.add_subcommand("join", "publish what this node runs, or refuse to work");
-    auto* when = join->add_option_group("when");
-    when->add_flag("--before", before, "before slurmd starts: exit 0 lets it start");
-    when->add_flag("--after", after, "after slurmd has started");
-    when->require_option(1);
     auto* verify_command =
         app.add_subcommand("verify", "payload of a rebuild job: succeed only on a proved node");
     const RuntimeVerbs runtime(app);
-    const LeaveVerb leave(app);
+    LifeVerbs life(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -110,12 +131,15 @@ int run(int argc, char** argv) {
     }
     log::set_sink(log::syslog_and_stderr_sink(program_name));
     const Settings settings = node_settings();
-    // A profile is written where Slurm may not be reachable, or configured, yet.
+    // A profile is written, and a step run, where Slurm may not be reachable, or configured, yet.
+    if (life.once->parsed()) return node_once(life.once_options);
     if (runtime.parsed() && !runtime.report->parsed()) return runtime.run(settings);
+    if (life.join->parsed())
+        return life.before ? join_before(settings, life.join_options)
+                           : join_after(settings, life.join_options);
     slurm::initialise_library();
     if (runtime.parsed()) return runtime.run(settings);
-    if (join->parsed()) return before ? join_before(settings) : join_after(settings);
-    if (leave.verb->parsed()) return node_leave(leave.options);
+    if (life.leave->parsed()) return node_leave(life.leave_options);
     if (verify_command->parsed()) return verify(settings);
     return exit_code::usage;
 }

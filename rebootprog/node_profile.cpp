@@ -11,7 +11,9 @@
 #include "common/published.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "common/text.hpp"
+#include "rebootprog/node_dynamic.hpp"
 #include "rebootprog/node_facts.hpp"
+#include "rebootprog/node_gate.hpp"
 
 namespace cohort {
 namespace {
@@ -22,6 +24,11 @@ std::string settings_path(const ProfileOptions& options) {
     if (!options.settings_file.empty()) return options.settings_file;
     const std::string conf = configuration_path();
     return conf.substr(0, conf.rfind('/') + 1) + "cohort-runtime.conf";
+}
+
+ProfileDirectory directory_of(const ProfileOptions& options) {
+    return options.directory.empty() ? local_profile_directory()
+                                     : ProfileDirectory{options.directory, 0};
 }
 
 Result<RevisionSettings> image_settings(const ProfileOptions& options,
@@ -49,22 +56,31 @@ Profile with_settings_only(RevisionSettings settings, const std::string& canonic
 
 // Without activation nothing but the settings is needed: they are the revision.
 Result<Profile> revision_of_this_node(const Settings& site, const ProfileOptions& options) {
-    auto facts = read_node_facts(site);
-    if (!facts) return tl::unexpected<Error>(facts.error());
+    const NodeFacts facts = read_node_facts(site);
+    if (!facts.stamp_fault.empty()) return fail(Errc::not_found, facts.stamp_fault);
     const auto given = image_settings(options, process_environment());
     if (!given) return tl::unexpected<Error>(given.error());
-    auto settings = sealed_settings(*given, facts->observed.stamp);
+    auto settings = sealed_settings(*given, facts.observed.stamp);
     if (!settings) return tl::unexpected<Error>(settings.error());
     const auto canonical = canonical_settings(*settings);
     if (!canonical) return tl::unexpected<Error>(canonical.error());
     return with_settings_only(std::move(*settings), *canonical);
 }
 
+// Never refused for want of a revision: a slurmd that restarts beside running jobs on a damaged
+// profile must come up again. Without its revision the node is not labelled.
+int print_slurmd_arguments(const Result<Profile>& profile, const ProfileOptions& options) {
+    if (!profile) log::warning("slurmd starts without a revision: {}", profile.error().message);
+    const auto words =
+        slurmd_arguments(profile ? profile->revision() : "", options.conf, options.features);
+    if (!words) return failed("no arguments for slurmd", words.error());
+    fmt::print("{}\n", *words);
+    return exit_code::ok;
+}
+
 void print_revision(const Profile& profile, const ProfileOptions& options) {
     const auto canonical = canonical_settings(profile.settings).value_or("");
-    if (options.slurmd) {
-        fmt::print("-Z --conf \"Feature={}\"\n", profile.revision());
-    } else if (options.json) {
+    if (options.json) {
         const Json object = json::object();
         json::set(object.get(), "revision", profile.revision());
         json::set(object.get(), "hash", profile.hash);
@@ -78,14 +94,14 @@ void print_revision(const Profile& profile, const ProfileOptions& options) {
 }  // namespace
 
 Result<Profile> profile_of_this_node(const Settings& site, const ProfileOptions& options) {
-    auto facts = read_node_facts(site);
-    if (!facts) return tl::unexpected<Error>(facts.error());
+    const NodeFacts facts = read_node_facts(site);
+    if (!facts.stamp_fault.empty()) return fail(Errc::not_found, facts.stamp_fault);
     ProfileSource source;
     source.environment = process_environment();
     auto settings = image_settings(options, source.environment);
     if (!settings) return tl::unexpected<Error>(settings.error());
     source.settings = std::move(*settings);
-    source.stamp = facts->observed.stamp;
+    source.stamp = facts.observed.stamp;
     source.require_exports = options.require_exports;
     return make_profile(source);
 }
@@ -95,16 +111,17 @@ int node_profile_write(const Settings& site, const ProfileOptions& options) {
     if (!profile) return failed("no profile was written", profile.error());
     for (const auto& name : profile->unset)
         log::warning("{} is in env_exports but not set: tasks will not have it", name);
-    const auto written = write_profile(*profile, {options.directory, 0});
+    const ProfileDirectory directory = directory_of(options);
+    const auto written = write_profile(*profile, directory);
     if (!written) return failed("the profile could not be written", written.error());
-    log::info("{} {}: {}", options.directory, *written ? "sealed" : "is sealed already",
+    log::info("{} {}: {}", directory.path, *written ? "sealed" : "is sealed already",
               profile->revision());
     fmt::print("{}\n", profile->revision());
     return exit_code::ok;
 }
 
 int node_profile_check(const ProfileOptions& options) {
-    const auto profile = read_profile({options.directory, 0});
+    const auto profile = read_profile(directory_of(options));
     if (!profile) return failed("the profile is refused", profile.error());
     const auto published = read_published();
     if (published && published->boot_id == current_boot_id().value_or("") &&
@@ -124,9 +141,10 @@ int node_profile_check(const ProfileOptions& options) {
 int node_revision(const Settings& site, const ProfileOptions& options) {
     const bool computed = options.from_env || !options.settings_file.empty();
     auto profile =
-        computed ? revision_of_this_node(site, options) : read_profile({options.directory, 0});
+        computed ? revision_of_this_node(site, options) : read_profile(directory_of(options));
     if (!profile && !computed && profile.error().code == Errc::not_found)
         profile = revision_of_this_node(site, options);
+    if (options.slurmd) return print_slurmd_arguments(profile, options);
     if (!profile) return failed("no revision", profile.error());
     print_revision(*profile, options);
     return exit_code::ok;

@@ -22,7 +22,8 @@ struct ProfileOptions {
     bool require_exports = false;
     bool json = false;
     bool slurmd = false;  // revision: print what a dynamic node's slurmd is started with
-    std::string directory = ProfileDirectory{}.path;
+    std::string conf, features;  // of that: the site's own keys and features
+    std::string directory;  // empty: what plugstack.conf of this node says (node_gate.hpp)
 };
 
 // The profile that this node's own image and environment make.

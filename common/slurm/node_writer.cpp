@@ -159,6 +159,13 @@ Status drain(const std::string& node, std::string_view reason) {
     return update.send();
 }
 
+Status write_reason(const std::string& node, std::string_view reason) {
+    auto before = load_node(node);
+    if (!before) return tl::unexpected(before.error());
+    if (out_of_service(before->state) && !before->has_our_reason()) return {};
+    return Update(node).reason(reason.empty() ? "" : our_reason(reason)).send();
+}
+
 Status edit_record(const std::string& node, const std::function<void(NodeRecord&)>& edit) {
     for (int i = 0; i < attempts; ++i) {
         auto before = load_node(node);

@@ -31,6 +31,10 @@ Status give_back(const std::string& node);
 // on one. An administrator's own drain is kept; slurmd's own "Prolog error" gets our reason.
 Status drain(const std::string& node, std::string_view reason);
 
+// The reason alone ("cohort: REASON", or none when empty); the state stays. Never of a node whose drain
+// or FAIL is not ours.
+Status write_reason(const std::string& node, std::string_view reason);
+
 // Re-read, change, write, read back: EDIT gets the record as it is now and changes it. When the
 // record changes, Extra and both feature lists go out in ONE update. Retried when somebody else
 // wrote in between. Refuses (Errc::invalid) an Extra that is not ours.

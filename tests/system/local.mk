@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	tests/system/test_lab_images.py \
 	tests/system/test_lab_namespaces.py \
 	tests/system/test_main_job.py \
+	tests/system/test_node_join.py \
 	tests/system/test_node_leave.py \
 	tests/system/test_node_runtime.py \
 	tests/system/test_reconcile.py \

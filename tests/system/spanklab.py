@@ -44,9 +44,18 @@ def plugstack(line: str = "required spank_cohort.so") -> None:
     new.rename(folder / "plugstack.conf")
 
 
+def before_slurmd(script: str = "cohort-node profile write") -> None:
+    """What a site's own unit does at boot, before slurmd."""
+    path = LAB / "shared" / "before-slurmd"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/bash\n{script}\n")
+    path.chmod(0o755)
+
+
 def start(factory, **options) -> Lab:
     factory.stop()
     plugstack()
+    before_slurmd()
     conf = {"PlugStackConfig": "/etc/slurm/plugstack.conf", **options.pop("conf", {})}
     lab = factory(conf=conf, **options)
     wait_joined(lab)

@@ -8,18 +8,19 @@ import pytest
 
 from lab import LAB
 from machines import wait_until
-from spanklab import on, plugstack
+from spanklab import before_slurmd, on, plugstack
 
 PROFILE = "/run/flox-task-profile"
 COHORT = {"VerifyWait": "20s", "SoftRebootTime": "10s"}
 PARTS = ("/usr/sbin/cohort-node", "/usr/sbin/cohort-reboot")
-# What the site's own unit does before slurmd: nothing on the node that is to have no profile.
-BEFORE_SLURMD = """#!/bin/bash
-case $HOSTNAME in
-n2) ;;
+# What the site's own unit does before slurmd: in the new image nothing on the node that is to have no
+# profile. Slurm waits for that boot, so join lets slurmd start and leaves the word to verify.
+BEFORE_SLURMD = """
+case $HOSTNAME-$(cat /etc/lab-content) in
+n2-v2) ;;
 *) cohort-node profile write ;;
 esac
-[ $HOSTNAME != n3 ] || chmod 666 /run/flox-task-profile/vars
+[ $HOSTNAME-$(cat /etc/lab-content) != n3-v2 ] || chmod 666 /run/flox-task-profile/vars
 """
 # What the job does before its verify, and what the node's reason says.
 ROWS = [
@@ -33,10 +34,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def cluster(module_lab):
     plugstack()
-    before = LAB / "shared" / "before-slurmd"
-    before.parent.mkdir(parents=True, exist_ok=True)
-    before.write_text(BEFORE_SLURMD)
-    before.chmod(0o755)
+    before_slurmd(BEFORE_SLURMD)
     # A ping may undo the DOWN (never the FAIL) of a node whose verify it has just ended: advance mends it.
     made = module_lab(nodes=4, cloud={"rebuild_delay": 1.0, "reboot_delay": 0.2}, cohort_conf=COHORT,
                       conf={"PlugStackConfig": "/etc/slurm/plugstack.conf"}, advance_every=2.0)  # fmt: skip

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/node_judge.hpp"
 
+#include "rebootprog/node_dynamic.hpp"
+
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;
@@ -33,6 +35,22 @@ NodeRecord wanted(const char* result, const char* label = "") {
 void expect_act(const NodeDecision& d, Act act) {
     unit::expect(d.act == act, d.why);
     unit::expect(!d.why.empty(), "says why");
+}
+
+// What decide_lack says of a node in STATE that lacks its profile.
+std::optional<NodeDecision> lacking(const NodeState& state, const LackView& view,
+                                    const char* fault = "no profile") {
+    Node node;
+    node.state = state;
+    NodeFacts read = facts("lab/v1", new_boot);
+    read.profile_fault = fault;
+    return decide_lack(node, read, view);
+}
+
+void expect_arguments(const char* conf, const char* features, const char* wanted) {
+    const auto got = slurmd_arguments("rev_0123456789abcdef", conf, features);
+    unit::expect(got.has_value(), conf);
+    unit::expect_equal(*got, std::string(wanted));
 }
 
 }  // namespace
@@ -144,6 +162,81 @@ int main() {
                  unit::expect(may_lift(node, false), "26.05 lost the reason");
                  node.state.fail = false;
                  unit::expect(!may_lift(node, false), "nothing to lift");
+             }},
+            {"lift: join's own, in a published boot too",
+             [] {
+                 Node node;
+                 node.state.drain = true;
+                 node.reason = "cohort: join: vars has mode 0666";
+                 unit::expect(may_lift(node, true), "mended");
+                 node.reason = "cohort: leave: the node is shutting down";
+                 unit::expect(!may_lift(node, true) && may_lift(node, false), "a new boot only");
+             }},
+            {"boot: first, of new root content, of the same",
+             [] {
+                 NodeRecord record;
+                 const auto kind = [&] { return boot_kind(record, facts("", new_boot)); };
+                 unit::expect(kind() == BootKind::first, "never seen");
+                 record.root = "old";
+                 unit::expect(kind() == BootKind::rebuild, "another root");
+                 record.root = "new";
+                 unit::expect(kind() == BootKind::plain, "the same root");
+             }},
+            {"lack: nothing lacks", [] { unit::expect(!lacking({}, {true, false}, ""), "no word"); }},
+            {"lack: refused, with a reason that join lifts again",
+             [] {
+                 for (const bool before : {true, false}) {
+                     const auto decision = lacking({}, {before, false});
+                     expect_act(*decision, Act::take_out);
+                     unit::expect_equal(decision->why, std::string("join: no profile"));
+                 }
+             }},
+            {"lack: a rebuild job waits for this boot, its verify says it",
+             [] {
+                 NodeState state;
+                 state.powering_up = true;
+                 expect_act(*lacking(state, {true, false}), Act::go_on);
+                 expect_act(*lacking(state, {false, false}), Act::wait);
+             }},
+            {"lack: a job is about to start: a drain could end it; beside a running one it does not",
+             [] {
+                 NodeState state;
+                 state.base = NodeState::Base::allocated;
+                 expect_act(*lacking(state, {false, false}), Act::wait);
+                 expect_act(*lacking(state, {false, true}), Act::take_out);
+                 expect_act(*lacking(state, {true, true}), Act::take_out);
+             }},
+            {"after: a dynamic node that was started with its revision is labelled",
+             [=] {
+                 Node node;
+                 NodeFacts read = facts("lab/v1", new_boot);
+                 node.features = "gpu,rev_0123456789abcdef";
+                 unit::expect(!asks_for_label(node, read), "a node of slurm.conf is adopted");
+                 node.state.dynamic = true;
+                 unit::expect(asks_for_label(node, read), "by its features");
+                 node.features = "gpu";
+                 unit::expect(!asks_for_label(node, read), "started without");
+                 read.slurmd_has_revision = true;
+                 unit::expect(asks_for_label(node, read), "the guard may have taken the feature off");
+                 expect_act(decide_after(unlabelled, read, true, true), Act::publish);
+             }},
+            {"slurmd: the revision alone",
+             [] { expect_arguments("", "", "-Z --conf \"Feature=rev_0123456789abcdef\""); }},
+            {"slurmd: keys without a value are left out, the site's features stay",
+             [] {
+                 expect_arguments("CPUs=4 Gres= feature=gpu,rev_1111111111111111 Weight=", "ib,gpu",
+                                  "-Z --conf \"CPUs=4 Feature=gpu,ib,rev_0123456789abcdef\"");
+             }},
+            {"slurmd: without a revision, and with nothing at all",
+             [] {
+                 unit::expect_equal(slurmd_arguments("", "Feature=a", "").value(),
+                                    std::string("-Z --conf \"Feature=a\""));
+                 unit::expect_equal(slurmd_arguments("", "Gres=", "").value(), std::string("-Z"));
+             }},
+            {"slurmd: what is no key, or would end the quotes, is refused",
+             [] {
+                 for (const char* conf : {"Weight", "=4", "A=\"b\"", "A=$(x)", "A=`x`", "A=1\nB=2"})
+                     unit::expect(!slurmd_arguments("rev_0123456789abcdef", conf, ""), conf);
              }},
             {"lift: never what a whole cohort waits behind",
              [] {
