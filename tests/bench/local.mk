@@ -6,6 +6,7 @@ CLEANFILES += $(BENCHES)
 EXTRA_DIST += \
 	tests/bench/bench_cloud.py \
 	tests/bench/bench_guard.py \
+	tests/bench/bench_queue.py \
 	tests/bench/bench_rollout.py \
 	tests/bench/bench_spank.py \
 	tests/bench/guard_rule.lua
@@ -19,5 +20,6 @@ bench: all $(BENCHES) tests/cloud/cloudcall
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(BENCH_STAGE) >/dev/null
 	$(srcdir)/tests/bench/bench_spank.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_guard.py --stage $(BENCH_STAGE) --verdict ./tests/bench/guard_verdict_bench
+	$(srcdir)/tests/bench/bench_queue.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_rollout.py --stage $(BENCH_STAGE)
 	rm -rf $(BENCH_STAGE)

@@ -7,6 +7,7 @@ SIGKILL and with a reconfigure, the cloud down for 60 s, and 16 nodes under user
 """
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -78,7 +79,29 @@ def other(cluster, node: str) -> str:
     return "v2" if content(cluster, node) == "v1" else "v1"
 
 
+# `scohort rebuild`, killed as soon as its rollout stands in the journal: no job was sent yet, or hardly.
+KILLED_REBUILD = """
+import sqlite3, subprocess, sys
+def rollouts():
+    try:
+        journal = sqlite3.connect("file:/var/lib/slurm/slurmctld-cohort/journal.db?mode=ro", uri=True)
+        return journal.execute("select count(*) from rollouts").fetchone()[0]
+    except sqlite3.OperationalError:  # not made yet, or being written
+        return before
+before = 0
+before = rollouts()
+process = subprocess.Popen(["scohort", "rebuild", "-w", "n1", "--to", sys.argv[1]])
+while rollouts() == before and process.poll() is None:
+    pass
+process.kill()
+"""
+
+
 # Phase -> when it is reached, for node n1.
+def planned(cluster) -> None:
+    cluster.run("python3", "-c", KILLED_REBUILD, other(cluster, "n1"), timeout=60)
+
+
 def held(cluster) -> None:
     begin(cluster, "n1", other(cluster, "n1"), "--window", "00:00-00:00")
 
@@ -109,12 +132,32 @@ def booting(cluster) -> None:
     wait_until(lambda: len(cluster.boots("n1")) > boots, 40, "n1 boots")
 
 
-PHASES = [held, pending, before_post, after_post, booting] if LONG else [held, booting]
+def verifying(cluster) -> None:
+    """Its payload runs on the new boot and waits for the cloud's action, which lasts longer."""
+    begin(cluster, "n1", other(cluster, "n1"))
+    wait_until(lambda: jobs(cluster).get("n1", ("",))[0] == "R", 60, "its rebuild job runs")
+
+
+def done(cluster) -> None:
+    begin(cluster, "n1", other(cluster, "n1"))
+
+    def ended() -> bool:
+        advance(cluster)
+        return "no rollout is under way" in cluster.run("scohort", "resume", check=False).stdout
+
+    wait_until(ended, 3 * NODE_TIME, "it has ended", 1)
+
+
+ALL_PHASES = [planned, held, pending, before_post, after_post, booting, verifying, done]
+PHASES = ALL_PHASES if LONG else [held, booting]
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("phase", PHASES, ids=lambda p: p.__name__)
 def test_slurmctld_ends_in_each_phase(cluster, phase, way: str) -> None:
+    if way == "KILL" and phase in (verifying, done):
+        pytest.skip("a slurmctld that loses the job's start to SIGKILL launches it again and drains the node: "
+                    "Duplicate jobid")  # fmt: skip
     image, count, boots = other(cluster, "n1"), rebuilds(cluster, "n1"), len(cluster.boots("n1"))
     phase(cluster)
     disturb(cluster, way)
@@ -238,8 +281,11 @@ def test_sixteen_nodes_a_quarter_at_a_time_under_user_jobs(lab) -> None:
     sampler.end()
     stream.end()
     wait_until(stream.all_ended, 120, "the last user jobs end", 0.3)
-    print(f"{took:.0f} s, {sampler.samples} samples, at most {len(sampler.worst)} out at once")
+    one = json.loads(cluster.out("scohort", "status", "--json"))["progress"]["node_seconds"]
+    print(f"{took:.0f} s, four waves of {one:.0f} s a node: {took / (4 * one):.2f} times; "
+          f"{sampler.samples} samples, at most {len(sampler.worst)} out at once")
     assert len(sampler.worst) <= 4, sampler.worst
+    assert took <= 1.5 * 4 * one
     assert all(content(cluster, n) == "v2" for n in cluster.nodes)
     assert not stream.submitted.refused
     states = cluster.out("sacct", "-a", "-n", "-P", "-X", "-D", "-u", "alice,bob", "-o", "state").split()
