@@ -37,6 +37,9 @@ spank_err_t spank_getenv(spank_t, const char*, char*, int) {
 spank_err_t spank_setenv(spank_t, const char*, const char*, int) {
     return static_cast<spank_err_t>(ESPANK_SUCCESS);
 }
+spank_err_t spank_unsetenv(spank_t, const char*) {
+    return static_cast<spank_err_t>(ESPANK_SUCCESS);
+}
 void slurm_spank_log(const char* format, ...) {
     std::va_list arguments;
     va_start(arguments, format);
