@@ -161,6 +161,9 @@ struct ControllerConfig {
     std::uint16_t return_to_service = 0;
     bool associations_enforced = false;    // AccountingStorageEnforce has associations
     std::string resume_program;            // not empty: power saving is on
+    std::string suspend_program, resume_fail_program;
+    std::uint16_t suspend_timeout = 0;  // seconds
+    bool hides_powered_down = false;    // 22.05 shows such a CLOUD node to nobody
     std::string launch_parameters;
     bool prolog_alloc = false;          // PrologFlags
     bool prolog_defer_batch = false;    // PrologFlags, meaningful from 24.11 on

@@ -177,6 +177,7 @@ const std::vector<Key>& keys() {
                                                {"reboot", BackendKind::reboot},
                                                {"exec", BackendKind::exec}})},
         {"BackendCommand", true, set_backend_command},
+        {"ServerTemplate", true, path_key(&S::server_template)},
         {"BackendTime", true, duration_key(&S::backend_time, milliseconds(1000))},
         {"RebuildUsers", false, list_key(&S::rebuild_users)},
         {"RebuildJobUser", false, text_key(&S::rebuild_job_user)},

@@ -38,6 +38,7 @@ struct Settings {
     BackendKind backend = BackendKind::nova;
     std::string backend_command;  // Backend=exec, reboot: argv template, words between blanks
     std::chrono::seconds backend_time{60};  // for one run of it
+    std::string server_template;            // of desired files; empty: none
 
     // Rebuild jobs.
     std::vector<std::string> rebuild_users;  // empty: every Administrator

@@ -16,6 +16,7 @@
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/engine.hpp"
 #include "rebootprog/picture.hpp"
+#include "rebootprog/power.hpp"
 #include "rebootprog/rollout_act.hpp"
 #include "rebootprog/rollout_row.hpp"
 
@@ -130,7 +131,9 @@ class Repairs {
                                      .deadline = AttemptContext::Clock::now(),
                                      .cloud_failed = {},
                                      .cloud_answered = {}};
-        const Outcome outcome = adopt_attempt(context, *act.attempt);
+        const Outcome outcome = is_power_action(act.attempt->action)
+                                    ? adopt_power_attempt(context, *act.attempt)
+                                    : adopt_attempt(context, *act.attempt);
         if (outcome != Outcome::open)
             tell(act.node,
                  fmt::format("an attempt that was left behind ended: {}", name_of(outcome)));
@@ -190,7 +193,7 @@ class Repairs {
         want.stamp = image.stamp;
         want.revision =
             revision_name_of_stamp(image.stamp.empty() ? "image:" + image.id : image.stamp);
-        want.action = attempt.action == "rebuild" ? "rebuild" : "reboot";
+        want.action = attempt.action == "hard reboot" ? "reboot" : attempt.action;
         want.request = attempt.request;
         want.at = attempt.posted;
         want.from = attempt.label;

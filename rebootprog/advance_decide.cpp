@@ -5,6 +5,7 @@
 #include <map>
 
 #include "common/rebuild_budget.hpp"
+#include "rebootprog/power.hpp"
 
 namespace cohort {
 namespace {
@@ -20,8 +21,12 @@ constexpr std::int64_t lost_within = 3600;
 
 // slurmctld saves its nodes every few seconds: killed, it comes back without the last of what was
 // written. A node whose record is empty was detached, or never ours.
-bool lost_its_want(const NodeRecord& record, const Attempt& attempt, std::int64_t now) {
+bool lost_its_want(const Node& node, const Attempt& attempt, std::int64_t now) {
+    const NodeRecord& record = node.record;
     if (attempt.phase < Phase::posting || attempt.outcome == Outcome::untouched) return false;
+    // Without a machine it has a promise, and no wish.
+    if (is_power_action(attempt.action) && (node.state.power_saving || attempt.action == "delete"))
+        return false;
     if (attempt.posted + lost_within < now) return false;
     return record.want ? record.want->at < attempt.posted : !record.revision.empty();
 }
@@ -35,7 +40,7 @@ void decide_node(const Node& node, const Attempt* attempt, bool breaker_open, st
     };
     if (attempt && (attempt->outcome == Outcome::open || attempt->outcome == Outcome::unsure))
         add(Kind::adopt);
-    if (attempt && lost_its_want(record, *attempt, now)) add(Kind::write_want);
+    if (attempt && lost_its_want(node, *attempt, now)) add(Kind::write_want);
     if (attempt && record.want && record.want->pending() && record.want->at == attempt->posted &&
         (attempt->outcome == Outcome::ok || attempt->outcome == Outcome::failed))
         add(Kind::write_result);

@@ -142,6 +142,7 @@ Result<AttemptPlan> AttemptRunner::look_once() {
         target.image = wanted->desired.image_id;
         by_hand = wanted->rollout == 0;
     }
+    if (!c_.server.empty()) target.server = c_.server;
     auto server = c_.backend.server(target);
     if (!server) return tl::unexpected(server.error());
     auto image = c_.backend.image(target.image);
@@ -183,7 +184,7 @@ Status AttemptRunner::announce(const AttemptPlan& plan) {
     // Kept first: whoever finds this attempt after a crash must know what to give back. A second
     // announcement of the same attempt finds the label withdrawn already.
     if (attempt_.phase == Phase::begun) attempt_.label = before->record.revision;
-    attempt_.action = rebuild ? "rebuild" : "reboot";
+    attempt_.action = !plan.action.empty() ? plan.action : rebuild ? "rebuild" : "reboot";
     attempt_.posted = epoch_now();
     save();
     Want want;

@@ -58,6 +58,7 @@ struct AttemptContext {
     std::chrono::milliseconds poll{1000};  // between two looks at an action
     std::chrono::milliseconds first_pause{
         1000};  // between two tries at an unreachable cloud; doubles
+    std::string server = {};  // the node's machine where the caller has found it; else looked for
 };
 
 // Runs the attempt for NODE to its end (or to the deadline) and returns how it ended. Whatever

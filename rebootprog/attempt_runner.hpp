@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the two sources of an attempt share. Private to them: attempt.cpp (from the first look to
-// the POST) and attempt_follow.cpp (from the POST to what is written at the end).
+// What the sources of an attempt share. Private to them: attempt.cpp (from the first look to the
+// POST), attempt_follow.cpp (from the POST to what is written at the end) and power.cpp.
 #pragma once
 
 #include <ctime>
@@ -28,6 +28,7 @@ struct AttemptPlan {
     ServerState server;
     ImageState image;
     Decision decision;
+    std::string action = {};  // empty: what the decision says
     bool same_request(const AttemptPlan& other) const {
         return decision.act == other.decision.act && image.id == other.image.id;
     }
@@ -42,7 +43,7 @@ class AttemptRunner {
     // One look, no waiting: Outcome::open when it has to be looked at again.
     Outcome adopt();
 
-  private:
+  protected:
     // attempt.cpp
     Result<AttemptPlan> look();
     Result<AttemptPlan> look_once();

@@ -17,6 +17,7 @@
 
 #include "common/result.hpp"
 #include "rebootprog/decide.hpp"
+#include "rebootprog/desired_server.hpp"
 
 namespace cohort {
 
@@ -46,6 +47,18 @@ struct ActionState {
     std::int64_t began = 0;  // seconds since the epoch, the back end's clock
 };
 
+// A machine to be made for a node. MARK stays with it: by that alone it is recognised when the
+// answer to the request was lost.
+struct MachineOrder {
+    std::string node, image;
+    ServerKeys keys;
+    std::string mark;
+};
+
+struct MachineMade {
+    std::string server, request;
+};
+
 // rebuild_volume wipes a boot volume: only where AllowVolumeRebuild=yes let the decision pass.
 enum class Request { rebuild, rebuild_volume, soft_reboot, hard_reboot, start, unlock };
 
@@ -70,6 +83,12 @@ class Backend {
     virtual Result<std::optional<ActionState>> newest_action(const std::string& server,
                                                              const std::string& action,
                                                              std::int64_t since) = 0;
+    // Power saving. Every machine that bears NODE's name (ServerState::owner says for which node it
+    // was made); and a new one, never asked for twice (Errc::unsure); and its removal, which may be
+    // asked for again and again. Errc::invalid: it makes no machines.
+    virtual Result<std::vector<ServerState>> named(const std::string& node);
+    virtual Result<MachineMade> create(const MachineOrder& order);
+    virtual Status remove(const std::string& server);
     // The servers that the back end has touched since WHEN (our clock), in one request. Anything
     // but unreachable: it has no such list.
     virtual Result<std::vector<ServerState>> changed_since(

@@ -133,8 +133,7 @@ Result<std::string> CommandBackend::call(const Call& call) {
     }
 }
 
-// -- exec
-// ------------------------------------------------------------------------------------------
+// Backend=exec.
 Result<Json> ExecBackend::ask(const Call& question) {
     const auto output = call(question);
     if (!output) return tl::unexpected(output.error());
@@ -253,8 +252,33 @@ Result<std::optional<ActionState>> ExecBackend::newest_action(const std::string&
     return std::optional<ActionState>(std::move(newest));
 }
 
-// -- reboot
-// ----------------------------------------------------------------------------------------
+// Power saving: what a command has for a node is ours.
+Result<std::vector<ServerState>> ExecBackend::named(const std::string& node) {
+    auto one = state_of(node);
+    if (!one && one.error().code == Errc::not_found) return std::vector<ServerState>();
+    if (!one) return tl::unexpected(one.error());
+    one->owner = node;
+    return std::vector<ServerState>{std::move(*one)};
+}
+
+Result<MachineMade> ExecBackend::create(const MachineOrder& order) {
+    auto made = call({.verb = "create",
+                      .server = order.node,
+                      .image = order.image,
+                      .request = order.mark,
+                      .changes = true});
+    if (!made) return tl::unexpected(made.error());
+    return MachineMade{order.node, order.mark};
+}
+
+Status ExecBackend::remove(const std::string& server) {
+    auto removed =
+        call({.verb = "delete", .server = server, .image = "", .request = new_request()});
+    if (!removed && removed.error().code != Errc::not_found) return tl::unexpected(removed.error());
+    return {};
+}
+
+// Backend=reboot.
 Result<ServerState> RebootBackend::server(const Target& target) {
     ServerState server;
     server.id = server.name = target.node;

@@ -60,6 +60,9 @@ class ExecBackend : public CommandBackend {
     Result<std::optional<ActionState>> newest_action(const std::string& server,
                                                      const std::string& action,
                                                      std::int64_t since) override;
+    Result<std::vector<ServerState>> named(const std::string& node) override;
+    Result<MachineMade> create(const MachineOrder& order) override;
+    Status remove(const std::string& server) override;
 
   private:
     Result<Json> ask(const Call& call);

@@ -6,6 +6,10 @@
 namespace cohort {
 namespace {
 
+// What we write into the metadata of a server that we make.
+constexpr const char* key_node = "cohort_node";
+constexpr const char* key_order = "cohort_order";
+
 ServerState convert(openstack::Server server) {
     return {.id = std::move(server.id),
             .name = std::move(server.name),
@@ -17,7 +21,9 @@ ServerState convert(openstack::Server server) {
             .locked_reason = std::move(server.locked_reason),
             .fault = std::move(server.fault),
             .disk_gb = server.disk_gb,
-            .ram_mb = server.ram_mb};
+            .ram_mb = server.ram_mb,
+            .owner = std::move(server.metadata[key_node]),
+            .mark = std::move(server.metadata[key_order])};
 }
 
 Result<std::vector<ServerState>> convert(Result<std::vector<openstack::Server>> found) {
@@ -104,6 +110,33 @@ Result<std::optional<ActionState>> NovaBackend::newest_action(const std::string&
 
 Result<std::vector<ServerState>> NovaBackend::servers() {
     return convert(cloud_->servers());
+}
+
+Result<std::vector<ServerState>> NovaBackend::named(const std::string& node) {
+    return convert(cloud_->servers_named(node));
+}
+
+Result<MachineMade> NovaBackend::create(const MachineOrder& order) {
+    openstack::ServerOrder server;
+    server.name = order.node;
+    server.image_id = order.image;
+    server.flavor_id = order.keys.flavor_id;
+    server.networks = order.keys.networks;
+    server.security_groups = order.keys.security_groups;
+    server.key_name = order.keys.key_name;
+    server.availability_zone = order.keys.availability_zone;
+    server.user_data = order.keys.user_data;
+    server.config_drive = order.keys.config_drive;
+    server.metadata = {{key_node, order.node}, {key_order, order.mark}};
+    auto made = cloud_->create(server);
+    if (!made) return tl::unexpected(made.error());
+    return MachineMade{std::move(made->server_id), std::move(made->request_id)};
+}
+
+Status NovaBackend::remove(const std::string& server) {
+    auto removed = cloud_->remove(server);
+    if (!removed) return tl::unexpected(removed.error());
+    return {};
 }
 
 Result<std::vector<ServerState>> NovaBackend::changed_since(

@@ -24,6 +24,9 @@ class NovaBackend : public Backend {
     Result<std::optional<ActionState>> newest_action(const std::string& server,
                                                      const std::string& action,
                                                      std::int64_t since) override;
+    Result<std::vector<ServerState>> named(const std::string& node) override;
+    Result<MachineMade> create(const MachineOrder& order) override;
+    Status remove(const std::string& server) override;
     Result<std::vector<ServerState>> changed_since(
         std::chrono::system_clock::time_point when) override;
     Status probe() override { return cloud_->probe(); }

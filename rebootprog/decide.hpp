@@ -25,6 +25,8 @@ struct ServerState {
     std::string fault;         // nova's fault message
     std::int64_t disk_gb = 0;  // 0: not known
     std::int64_t ram_mb = 0;   // 0: not known
+    std::string owner;         // the node that we made it for; empty: it was not made by us
+    std::string mark;          // of the order that made it
 };
 
 struct DecisionPolicy {

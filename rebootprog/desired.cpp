@@ -38,6 +38,13 @@ Result<RawValue> value_in_json(const json_t* root, const char* key) {
     raw.plain = json_is_string(value) || json_is_integer(value);
     if (json_is_string(value)) raw.text = {json_string_value(value), json_string_length(value)};
     if (json_is_integer(value)) raw.text = std::to_string(json_integer_value(value));
+    raw.truth = json_is_boolean(value);
+    if (raw.truth) raw.text = json_is_true(value) ? "true" : "false";
+    raw.list = json_is_array(value);
+    std::size_t i = 0;
+    json_t* item = nullptr;
+    json_array_foreach(const_cast<json_t*>(value), i, item) if (json_is_string(item))
+        raw.items.emplace_back(json_string_value(item));
     return raw;
 }
 
@@ -57,8 +64,9 @@ Result<std::string> checked(const RawValue& raw, const std::string& file, const 
     return value;
 }
 
-Result<Desired> desired_of(const RawValue& instance, const RawValue& image, const std::string& file,
+Result<Desired> desired_of(const std::vector<RawValue>& values, const std::string& file,
                            bool uuids) {
+    const auto &instance = values[0], &image = values[1];
     auto instance_id = checked(instance, file, "instance_id");
     if (!instance_id) return tl::unexpected(instance_id.error());
     auto image_id = checked(image, file, "image_id");
@@ -71,14 +79,29 @@ Result<Desired> desired_of(const RawValue& instance, const RawValue& image, cons
     return Desired{std::move(*instance_id), std::move(*image_id), file};
 }
 
-Result<Desired> from_json(std::string_view text, const std::string& file, bool uuids) {
+Result<std::vector<RawValue>> values_in_json(std::string_view text, const std::string& file,
+                                             const std::vector<std::string>& keys) {
     const auto root = json::parse(text, file);
     if (!root) return tl::unexpected(root.error());
     if (!json_is_object(root->get()))
         return fail(Errc::invalid, fmt::format("{}: the top must be a mapping", file));
-    const auto instance = value_in_json(root->get(), "instance_id");
-    const auto image = value_in_json(root->get(), "image_id");
-    return desired_of(*instance, *image, file, uuids);
+    std::vector<RawValue> values;
+    for (const auto& key : keys) values.push_back(*value_in_json(root->get(), key.c_str()));
+    return values;
+}
+
+Result<std::vector<RawValue>> values_of(std::string_view text, const std::string& file,
+                                        const std::vector<std::string>& keys) {
+    const auto start = text::trim(text);
+    if (start.empty()) return fail(Errc::invalid, fmt::format("{} is empty", file));
+    if (file.ends_with(".json")) return values_in_json(text, file, keys);
+    // A hostvars dump is often JSON in a .yml; JSON's own parser is stricter about an end that is
+    // missing. What begins like JSON and is none may still be YAML's flow style.
+    if (start.front() == '{')
+        if (auto values = values_in_json(text, file, keys);
+            values || values.error().message.find("not valid JSON") == std::string::npos)
+            return values;
+    return read_yaml_values(text, file, keys);
 }
 
 struct Reading {
@@ -123,25 +146,8 @@ Result<std::string> read_stable(const std::string& path) {
     return fail(Errc::busy, fmt::format("{} is being written: try again", path));
 }
 
-}  // namespace
-
-Result<Desired> parse_desired(std::string_view text, const std::string& file, bool uuids) {
-    const auto start = text::trim(text);
-    if (start.empty()) return fail(Errc::invalid, fmt::format("{} is empty", file));
-    if (file.ends_with(".json")) return from_json(text, file, uuids);
-    // A hostvars dump is often JSON in a .yml; JSON's own parser is stricter about an end that is
-    // missing. What begins like JSON and is none may still be YAML's flow style.
-    if (start.front() == '{')
-        if (auto desired = from_json(text, file, uuids);
-            desired || desired.error().message.find("not valid JSON") == std::string::npos)
-            return desired;
-    auto values = read_yaml_values(text, file, {"instance_id", "image_id"});
-    if (!values) return tl::unexpected(values.error());
-    return desired_of((*values)[0], (*values)[1], file, uuids);
-}
-
-Result<Desired> read_desired(const Settings& settings, const std::string& node) {
-    const std::string& dir = settings.desired_dir;
+// The node's file: empty when there is none.
+Result<std::string> file_of(const std::string& dir, const std::string& node) {
     if (node.empty() || node.front() == '.' || node.find('/') != std::string::npos ||
         node.find('\0') != std::string::npos)
         return fail(Errc::invalid, fmt::format("'{}' is no node name", text::one_line(node, 80)));
@@ -151,17 +157,61 @@ Result<Desired> read_desired(const Settings& settings, const std::string& node) 
         struct stat st {};
         if (::lstat(path.c_str(), &st) == 0) found.push_back(path);
     }
-    if (found.empty())
-        return fail(Errc::not_found,
-                    fmt::format("there is no {}/{}.yml, .yaml or .json: write instance_id and "
-                                "image_id into one of them",
-                                dir, node));
     if (found.size() > 1)
         return fail(Errc::invalid, fmt::format("{} are both there: remove all but one",
                                                text::join(found, " and ")));
-    auto text = read_stable(found.front());
+    return found.empty() ? std::string() : found.front();
+}
+
+}  // namespace
+
+Result<Desired> parse_desired(std::string_view text, const std::string& file, bool uuids) {
+    auto values = values_of(text, file, {"instance_id", "image_id"});
+    if (!values) return tl::unexpected(values.error());
+    return desired_of(*values, file, uuids);
+}
+
+Result<Desired> read_desired(const Settings& settings, const std::string& node) {
+    auto file = file_of(settings.desired_dir, node);
+    if (!file) return tl::unexpected(file.error());
+    const bool own = !file->empty();
+    if (!own) *file = settings.server_template;
+    if (file->empty())
+        return fail(Errc::not_found,
+                    fmt::format("there is no {}/{}.yml, .yaml or .json: write instance_id and "
+                                "image_id into one of them",
+                                settings.desired_dir, node));
+    auto text = read_stable(*file);
     if (!text) return tl::unexpected(text.error());
-    return parse_desired(*text, found.front(), settings.backend == BackendKind::nova);
+    auto desired = parse_desired(*text, *file, settings.backend == BackendKind::nova);
+    // A template is no machine's.
+    if (desired && !own) desired->instance_id.clear();
+    return desired;
+}
+
+Result<std::vector<DesiredValue>> read_desired_values(const Settings& settings,
+                                                      const std::string& node,
+                                                      const std::vector<std::string>& keys) {
+    auto own = file_of(settings.desired_dir, node);
+    if (!own) return tl::unexpected(own.error());
+    std::vector<DesiredValue> found(keys.size());
+    for (const auto& file : {settings.server_template, *own}) {
+        if (file.empty()) continue;
+        const auto text = read_stable(file);
+        if (!text) return tl::unexpected(text.error());
+        auto values = values_of(*text, file, keys);
+        if (!values) return tl::unexpected(values.error());
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            auto& value = (*values)[i];
+            if (found[i].file.empty()) found[i].file = file;
+            if (!value.present) continue;
+            if (value.list || value.truth) value.plain = true;
+            auto text_of = checked(value, file, keys[i].c_str());
+            if (!text_of) return tl::unexpected(text_of.error());
+            found[i] = {std::move(*text_of), std::move(value.items), file};
+        }
+    }
+    return found;
 }
 
 }  // namespace cohort

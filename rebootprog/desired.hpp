@@ -14,6 +14,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/result.hpp"
 #include "common/settings.hpp"
@@ -26,11 +27,24 @@ struct Desired {
     std::string file;         // where it was read
 };
 
-// Errc::not_found: no file for this node. SETTINGS: the node's.
+// Errc::not_found: no file for this node. SETTINGS: the node's. A node without a file of its own
+// gets image_id from ServerTemplate, when that is set.
 Result<Desired> read_desired(const Settings& settings, const std::string& node);
 
 // The same on a text; FILE decides the format and appears in errors. UUIDS: instance_id must be
 // one.
 Result<Desired> parse_desired(std::string_view text, const std::string& file, bool uuids = true);
+
+// Some other value of a node's file: a plain one, or a list of plain ones.
+struct DesiredValue {
+    std::string text;
+    std::vector<std::string> items;
+    std::string file;  // where it was found; the last one that was looked at when it is nowhere
+};
+
+// One for each of KEYS: from the node's file, else from ServerTemplate; empty when in neither.
+Result<std::vector<DesiredValue>> read_desired_values(const Settings& settings,
+                                                      const std::string& node,
+                                                      const std::vector<std::string>& keys);
 
 }  // namespace cohort

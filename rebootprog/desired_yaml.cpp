@@ -41,6 +41,8 @@ class Picker final : public YAML::EventHandler {
     }
     void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
                          YAML::EmitterStyle::value) override {
+        list_ = begin_value();
+        if (list_) list_->list = true;
         open(false);
     }
     void OnSequenceEnd() override { close(); }
@@ -72,7 +74,7 @@ class Picker final : public YAML::EventHandler {
     }
     void close() {
         --depth_;
-        if (depth_ == 1) wrapper_ = nullptr;
+        if (depth_ == 1) wrapper_ = list_ = nullptr;
         end_value();
     }
     void scalar(const std::string& tag, const std::string& text) {
@@ -85,6 +87,8 @@ class Picker final : public YAML::EventHandler {
             value->present = !is_null_word(tag, text);
             value->plain = true;
             if (!value->vaulted) value->text = text;
+        } else if (depth_ == 2 && list_) {
+            list_->items.push_back(text);
         } else if (depth_ == 2 && wrapper_) {
             inside_wrapper(text);
         }
@@ -102,6 +106,7 @@ class Picker final : public YAML::EventHandler {
     const std::vector<std::string> keys_;
     std::vector<RawValue> values_;
     RawValue* wrapper_ = nullptr;  // the wanted value whose mapping is open
+    RawValue* list_ = nullptr;     // the wanted value whose sequence is open
     std::string wrapper_key_;
     int depth_ = 0;
     int wanted_ = -1;

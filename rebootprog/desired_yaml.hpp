@@ -17,6 +17,9 @@ struct RawValue {
     bool present = false;  // there, and not null
     bool plain = false;    // a scalar, or Ansible's wrapper around one
     bool vaulted = false;
+    std::vector<std::string> items;  // of a list of scalars
+    bool list = false;
+    bool truth = false;  // JSON's true or false: no plain value where an id is wanted
     int count = 1;  // how often the key is there
 };
 

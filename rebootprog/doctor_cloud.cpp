@@ -122,7 +122,7 @@ Finding check_found(const CloudFacts& cloud, const Servers& servers) {
         if (!usable(wanted)) continue;
         if (const auto* server = servers.of(wanted))
             nodes_of[server->id].push_back(wanted.node);
-        else
+        else if (!wanted.powered_down)
             lost.push_back(wanted.node);
     }
     if (!lost.empty())
@@ -141,6 +141,26 @@ Finding none_or(const char* name, const std::vector<std::string>& nodes,
                 std::string_view sentence) {
     if (nodes.empty()) return pass(name, "none");
     return failure(name, fmt::format("{}: {}", some_of(nodes), sentence));
+}
+
+// Slurm wakes nodes of State=CLOUD: can their servers be made?
+void check_server_keys(const DoctorFacts& facts, Findings& found) {
+    if (!facts.slurm.config.resume_program.ends_with("/cohort-resume")) return;
+    const char* name = "servers to be made";
+    std::vector<std::string> nodes;
+    std::string why;
+    for (const auto& wanted : facts.cloud.wanted) {
+        if (wanted.power_fault.empty()) continue;
+        nodes.push_back(wanted.node);
+        if (why.empty()) why = wanted.power_fault;
+    }
+    if (nodes.empty())
+        found.push_back(pass(name, "each node of State=CLOUD says of what"));
+    else
+        found.push_back(failure(
+            name, fmt::format("{}: {}: set it in their desired files or in ServerTemplate, or no "
+                              "machine can be made when they are woken",
+                              some_of(nodes), why)));
 }
 
 void check_servers(const DoctorFacts& facts, const Servers& servers, Findings& found) {
@@ -245,6 +265,7 @@ void check_cloud(const DoctorFacts& facts, Findings& found) {
     }
     found.push_back(check_file(facts));
     check_desired(facts, found);
+    check_server_keys(facts, found);
     if (!facts.cloud.file_fault.empty() || !facts.cloud.fault.empty()) {
         if (!facts.cloud.fault.empty()) found.push_back(failure("credential", facts.cloud.fault));
         for (const char* name : {"servers", "images"})

@@ -62,10 +62,9 @@ Status read_cluster(const Settings& settings, SlurmFacts& facts) {
     facts.partitions = std::move(*partitions);
     if (auto qos = slurm::load_qos()) facts.qos = std::move(*qos);
     if (const auto accounting = slurm::load_accounting())
-        facts.job_user_associated =
-            std::ranges::any_of(accounting->associations, [&](const Association& one) {
-                return one.user == settings.rebuild_job_user;
-            });
+        facts.job_user_associated = std::ranges::any_of(
+            accounting->associations,
+            [&](const Association& one) { return one.user == settings.rebuild_job_user; });
     return {};
 }
 
@@ -122,6 +121,10 @@ HostFacts read_host(const ControllerConfig& config, const Settings& settings) {
     facts.now = std::time(nullptr);
     if (!config.reboot_program.empty() && ::access(config.reboot_program.c_str(), X_OK) != 0)
         facts.reboot_program_fault = std::strerror(errno);
+    for (const auto* program :
+         {&config.resume_program, &config.suspend_program, &config.resume_fail_program})
+        if (!program->empty() && ::access(program->c_str(), X_OK) != 0)
+            facts.power_faults.push_back(*program + ": " + std::strerror(errno));
     read_job_submit(config, facts);
     read_runtime(config, facts);
     auto users = settings.rebuild_users;

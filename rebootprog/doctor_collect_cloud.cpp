@@ -27,6 +27,14 @@ void read_wanted(const NodeSettings& settings, const std::vector<Node>& nodes, C
         }
         CloudFacts::Wanted wanted;
         wanted.node = node.name;
+        wanted.powered_down = node.state.power_saving;
+        if (node.state.cloud) {
+            const auto keys = read_server_keys(settings.of(node.name), node.name);
+            if (!keys)
+                wanted.power_fault = keys.error().message;
+            else if (keys->flavor_id.empty())
+                wanted.power_fault = "flavor_id is set nowhere";
+        }
         auto desired = read_desired(settings.of(node.name), node.name);
         if (desired) {
             wanted.server = std::move(desired->instance_id);

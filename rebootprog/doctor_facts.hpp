@@ -38,6 +38,7 @@ struct SlurmFacts {
 struct HostFacts {
     std::int64_t now = 0;
     std::string reboot_program_fault;      // why SlurmUser cannot execute RebootProgram
+    std::vector<std::string> power_faults;  // of the programs of power saving, as "PROGRAM: why"
     std::uint32_t job_submit_version = 0;  // of job_submit_cohort.so; 0: see the fault
     std::string job_submit_fault;
     std::vector<std::string> unknown_users;  // of RebuildUsers and RebuildJobUser
@@ -74,6 +75,8 @@ struct CloudFacts {
     struct Wanted {
         std::string node, file_fault;  // why the desired file cannot be used
         bool has_file = true;
+        bool powered_down = false;  // it need not have a server now
+        std::string power_fault;    // State=CLOUD: why no server could be made for it
         std::string server, image;  // as written there
     };
     std::vector<Wanted> wanted;   // one for each node of nova

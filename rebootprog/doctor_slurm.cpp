@@ -66,14 +66,53 @@ Finding check_from_controller(const ControllerConfig& config) {
     return pass(name, "RebootProgram runs on the controller");
 }
 
-Finding check_resume_program(const SlurmFacts& slurm) {
+// Why PROGRAM is not the one of ours that is called NAME; empty when it is.
+std::string not_ours(const ControllerConfig& config, const std::string& program,
+                     std::string_view name) {
+    if (program.empty()) return fmt::format("is not set: set it to the path of {}", name);
+    const auto folder = config.reboot_program.substr(0, config.reboot_program.rfind('/') + 1);
+    if (!program.ends_with("/" + std::string(name)))
+        return fmt::format("{} is not {}, which must go with the other two", program, name);
+    // Beside RebootProgram: one installation, one cohort.conf, one StateDir.
+    if (program != folder + std::string(name))
+        return fmt::format("{} is not the one beside RebootProgram={}", program,
+                           config.reboot_program);
+    return {};
+}
+
+Finding check_power_saving(const DoctorFacts& facts) {
+    const char* name = "power saving";
+    const auto& config = facts.slurm.config;
+    const std::pair<const char*, std::string> programs[] = {
+        {"ResumeProgram", not_ours(config, config.resume_program, "cohort-resume")},
+        {"SuspendProgram", not_ours(config, config.suspend_program, "cohort-suspend")},
+        {"ResumeFailProgram", not_ours(config, config.resume_fail_program, "cohort-resume-fail")}};
+    for (const auto& [key, why] : programs)
+        if (!why.empty()) return failure(name, fmt::format("{} {}", key, why));
+    if (!facts.host.power_faults.empty())
+        return failure(name,
+                       fmt::format("SlurmUser cannot execute {}", facts.host.power_faults[0]));
+    if (text::lower(config.slurmctld_parameters).find("idle_on_node_suspend") != std::string::npos)
+        return warn(name,
+                    "SlurmctldParameters=idle_on_node_suspend takes the FAIL off a node that "
+                    "was taken out of service: take it out");
+    if (config.hides_powered_down)
+        return failure(name, "powered down nodes are hidden from every program: set "
+                             "PrivateData=cloud");
+    return pass(name, "cohort-resume, cohort-suspend and cohort-resume-fail");
+}
+
+Finding check_resume_program(const DoctorFacts& facts) {
     const char* name = "ResumeProgram";
-    if (slurm.config.resume_program.empty()) return pass(name, "not set");
-    if (version_number(slurm.config.slurm_version) < version(26, 5))
+    const auto& config = facts.slurm.config;
+    if (config.resume_program.empty()) return pass(name, "not set");
+    if (config.resume_program.ends_with("/cohort-resume")) return check_power_saving(facts);
+    if (version_number(config.slurm_version) < version(26, 5))
         return failure(name, fmt::format("{} is run for rebuild jobs in place of RebootProgram up "
-                                         "to Slurm 25.11: take ResumeProgram out",
-                                         slurm.config.resume_program));
-    return pass(name, slurm.config.resume_program);
+                                         "to Slurm 25.11: set it to the path of cohort-resume, or "
+                                         "take it out",
+                                         config.resume_program));
+    return pass(name, config.resume_program);
 }
 
 Finding check_resume_timeout(const DoctorFacts& facts) {
@@ -174,7 +213,7 @@ void check_slurm(const DoctorFacts& facts, Findings& found) {
     found.push_back(check_version(facts.slurm));
     found.push_back(check_reboot_program(facts));
     found.push_back(check_from_controller(config));
-    found.push_back(check_resume_program(facts.slurm));
+    found.push_back(check_resume_program(facts));
     found.push_back(check_resume_timeout(facts));
     found.push_back(check_return_to_service(config));
     found.push_back(check_order(config));

@@ -50,31 +50,31 @@ bool is_node_name(const std::string& name) {
 // One call of the program: what its attempts share.
 class Run {
   public:
-    Run(const Site& site, Journal& journal)
-        : site_(site), journal_(journal), backends_(site, patience_of_one_call) {}
+    Run(const Site& site, const Work& work)
+        : site_(site), work_(work), backends_(site, patience_of_one_call) {}
 
     bool node(const std::string& name) {
         if (!is_node_name(name)) {
             log::error("'{}' is no node name", name);
             return false;
         }
-        if (auto known = desk_.node(name); !known && known.error().code == Errc::not_found) {
+        if (auto known = work_.desk.node(name); !known && known.error().code == Errc::not_found) {
             log::error("{}: {}", name, known.error().message);
             return false;
         }
-        auto lock = lock_node(site_, name);
+        auto lock = lock_node(site_, name, work_.lock_seconds);
         if (!lock && lock.error().code == Errc::busy) {
             log::info("{}: another cohort-reboot works on it: nothing to do", name);
-            return true;
+            return work_.lock_seconds == 0;
         }
         if (!lock) log::error("{}: {}", name, lock.error().message);
-        auto backend = open_until(site_, backends_, name, deadline_);
+        auto backend = open_until(site_, backends_, name, work_.deadline);
         if (!backend) {
-            leave_untouched(journal_, desk_, name, backend.error().message);
+            leave_untouched(work_.journal, work_.desk, name, backend.error().message);
             out_of_reach = true;
             return false;
         }
-        return run_attempt(context(name, **backend), name) == Outcome::ok;
+        return work_.attempt(context(name, **backend), name) == Outcome::ok;
     }
 
     std::atomic<bool> out_of_reach{false};
@@ -87,9 +87,9 @@ class Run {
             .settings = settings,
             .state_dir = site_.state_dir,
             .backend = backend,
-            .desk = desk_,
-            .journal = journal_,
-            .deadline = deadline_,
+            .desk = work_.desk,
+            .journal = work_.journal,
+            .deadline = work_.deadline,
             .cloud_failed =
                 [this](const std::string& reason) {
                     std::call_once(first_fault_,
@@ -98,7 +98,7 @@ class Run {
             .cloud_answered = {},
             .open_cohort =
                 [this, &settings](const std::string& node) {
-                    wait_until_open(site_.state_dir, settings, node, deadline_);
+                    wait_until_open(site_.state_dir, settings, node, work_.deadline);
                 },
             .follower = [&follower](const std::string& server, const std::string& request,
                                     auto until) { return follower.wait(server, request, until); },
@@ -113,10 +113,8 @@ class Run {
     }
 
     const Site& site_;
-    Journal& journal_;
-    SlurmDesk desk_;
+    const Work& work_;
     Backends backends_;
-    const Clock::time_point deadline_ = deadline_of(site_.slurm);
     const Clock::time_point first_post_ = Clock::now() + slurms_second;
     std::once_flag first_fault_;
     std::mutex mutex_;
@@ -125,10 +123,10 @@ class Run {
 
 }  // namespace
 
-Result<UniqueFd> lock_node(const Site& site, const std::string& node) {
+Result<UniqueFd> lock_node(const Site& site, const std::string& node, int seconds) {
     const std::string dir = site.state_dir + "/nodes";
     if (auto made = make_directories(dir, 0700); !made) return tl::unexpected(made.error());
-    return try_lock_file(dir + "/" + node + ".lock");
+    return lock_file(dir + "/" + node + ".lock", seconds);
 }
 
 Result<Node> SlurmDesk::node(const std::string& name) {
@@ -167,15 +165,10 @@ void cloud_failed(const Site& site, const std::string& by, const std::string& re
     }
 }
 
-int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
-    auto journal = Journal::open(site.state_dir);
-    if (!journal) {
-        log::error("{}", journal.error().message);
-        return exit_code::usage;
-    }
-    Run run(site, *journal);
+int run_work(const Site& site, const std::vector<std::string>& nodes, const Work& work) {
+    Run run(site, work);
     std::atomic<std::size_t> next{0}, failed{0};
-    const auto work = [&] {
+    const auto do_next = [&] {
         for (std::size_t i = next++; i < nodes.size(); i = next++)
             if (!run.node(nodes[i])) ++failed;
     };
@@ -183,11 +176,21 @@ int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
     std::vector<std::thread> workers;
     const auto count =
         std::min<std::size_t>(nodes.size(), std::size_t{2} * site.settings().max_concurrent);
-    for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
-    work();
+    for (std::size_t i = 1; i < count; ++i) workers.emplace_back(do_next);
+    do_next();
     for (auto& worker : workers) worker.join();
     if (failed == nodes.size() && run.out_of_reach) return exit_code::unreachable;
     return failed == 0 ? exit_code::ok : exit_code::some_failed;
+}
+
+int run_nodes(const Site& site, const std::vector<std::string>& nodes) {
+    auto journal = Journal::open(site.state_dir);
+    if (!journal) {
+        log::error("{}", journal.error().message);
+        return exit_code::usage;
+    }
+    SlurmDesk desk;
+    return run_work(site, nodes, {desk, *journal, run_attempt, deadline_of(site.slurm)});
 }
 
 }  // namespace cohort

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// cohort-reboot's run: one attempt for each node of a call, at most MaxConcurrent at once.
+// A run of cohort-reboot or one of its siblings: one attempt for each node of a call, at most
+// MaxConcurrent at once.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,10 +29,22 @@ AttemptContext::Clock::time_point deadline_of(const ControllerConfig& slurm);
 // Opens the breaker at the first fault and holds the rebuild jobs that still wait.
 void cloud_failed(const Site& site, const std::string& by, const std::string& reason);
 
-// Whoever works on a node holds this lock. Errc::busy: another process does.
-Result<UniqueFd> lock_node(const Site& site, const std::string& node);
+// Whoever works on a node holds this lock. Errc::busy: another process does, also after SECONDS.
+Result<UniqueFd> lock_node(const Site& site, const std::string& node, int seconds = 0);
 
-// Runs all attempts; returns the program's exit code.
+// What is done for each node of a call.
+struct Work {
+    NodeDesk& desk;
+    Journal& journal;
+    std::function<Outcome(const AttemptContext&, const std::string& node)> attempt;
+    AttemptContext::Clock::time_point deadline;
+    int lock_seconds = 0;  // how long it waits for another process; 0: that one does it
+};
+
+// Does WORK for all NODES; returns the program's exit code.
+int run_work(const Site& site, const std::vector<std::string>& nodes, const Work& work);
+
+// Runs an attempt for each; returns the program's exit code.
 int run_nodes(const Site& site, const std::vector<std::string>& nodes);
 
 }  // namespace cohort

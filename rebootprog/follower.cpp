@@ -24,10 +24,6 @@ bool task_ended(const ServerState& server) {
 
 }  // namespace
 
-Result<std::vector<ServerState>> Backend::changed_since(system_clock::time_point) {
-    return fail(Errc::invalid, "this back end has no list of changed servers");
-}
-
 Follower::Follower(Backend& backend, std::chrono::milliseconds poll)
     : backend_(backend), poll_(poll), thread_([this] { run(); }) {}
 

@@ -252,6 +252,29 @@ Result<std::optional<Attempt>> Journal::latest_attempt(const std::string& node) 
     return std::optional<Attempt>(std::move(rows->front()));
 }
 
+Result<std::vector<Attempt>> Journal::machines_of(const std::string& node, int limit) const {
+    const std::lock_guard lock(state_->mutex);
+    sqlite::Statement select(
+        state_->db.get(),
+        fmt::format("SELECT {} FROM attempts WHERE node=? AND action IN ('create', 'delete') ORDER "
+                    "BY id DESC LIMIT ?",
+                    attempt_columns)
+            .c_str());
+    select.bind(node).bind(std::int64_t{limit});
+    return sqlite::all_rows(select, read_attempt);
+}
+
+Result<int> Journal::failed_in_row(const std::string& node, const std::string& action) const {
+    const std::lock_guard lock(state_->mutex);
+    sqlite::Statement select(
+        state_->db.get(),
+        "SELECT count(*) FROM attempts WHERE node=?1 AND action=?2 AND outcome=?3 AND id > (SELECT "
+        "ifnull(max(id), 0) FROM attempts WHERE node=?1 AND action=?2 AND outcome!=?3)");
+    select.bind(node).bind(action).bind(static_cast<std::int64_t>(Outcome::failed));
+    if (auto row = select.step(); !row) return tl::unexpected(row.error());
+    return static_cast<int>(select.integer(0));
+}
+
 Result<std::vector<Event>> Journal::events(int limit) const {
     const std::lock_guard lock(state_->mutex);
     sqlite::Statement select(

@@ -26,6 +26,8 @@ librebuild_la_SOURCES = \
 	rebootprog/backends.hpp \
 	rebootprog/choke_point.cpp \
 	rebootprog/choke_point.hpp \
+	rebootprog/cloud_views.cpp \
+	rebootprog/cloud_views.hpp \
 	rebootprog/decide.cpp \
 	rebootprog/decide.hpp \
 	rebootprog/doctor.cpp \
@@ -54,6 +56,12 @@ librebuild_la_SOURCES = \
 	rebootprog/plan.hpp \
 	rebootprog/plan_make.cpp \
 	rebootprog/plan_make.hpp \
+	rebootprog/power.cpp \
+	rebootprog/power.hpp \
+	rebootprog/power_run.cpp \
+	rebootprog/power_run.hpp \
+	rebootprog/power_runner.hpp \
+	rebootprog/power_suspend.cpp \
 	rebootprog/process.cpp \
 	rebootprog/process.hpp \
 	rebootprog/rebuild_jobs.cpp \
@@ -123,6 +131,16 @@ librebuild_la_LIBADD = \
 	$(SQLITE_LIBS) \
 	$(SMARTCOLS_LIBS) \
 	$(SLURM_LIBS)
+
+# What it does is in the name that Slurm calls it by: power saving is configured with these.
+POWER_NAMES = cohort-resume cohort-resume-fail cohort-suspend
+install-exec-hook:
+	for name in $(POWER_NAMES); do ln -sf cohort-reboot $(DESTDIR)$(sbindir)/$$name; done
+install-data-local:
+	$(MKDIR_P) $(DESTDIR)$(man8dir)
+	for name in $(POWER_NAMES); do ln -sf cohort-reboot.8 $(DESTDIR)$(man8dir)/$$name.8; done
+uninstall-local:
+	for name in $(POWER_NAMES); do rm -f $(DESTDIR)$(sbindir)/$$name $(DESTDIR)$(man8dir)/$$name.8; done
 
 cohort_reboot_SOURCES = rebootprog/reboot_main.cpp
 cohort_reboot_LDADD = librebuild.la
@@ -206,6 +224,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/doctor_test \
 	tests/unit/node_judge_test \
 	tests/unit/picture_test \
+	tests/unit/power_test \
 	tests/unit/reconcile_test \
 	tests/unit/report_test \
 	tests/unit/rollout_decide_test \
@@ -240,6 +259,12 @@ tests_unit_backend_exec_test_SOURCES = \
 	tests/unit/backend_exec_test.cpp
 tests_unit_backend_exec_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_backend_exec_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_power_test_SOURCES = \
+	tests/unit/attempt_fixture.hpp \
+	tests/unit/power_test.cpp
+tests_unit_power_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_power_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_decide_test_SOURCES = tests/unit/decide_test.cpp
 tests_unit_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)

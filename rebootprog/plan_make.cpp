@@ -12,7 +12,7 @@
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/load.hpp"
 #include "common/text.hpp"
-#include "rebootprog/backends.hpp"
+#include "rebootprog/cloud_views.hpp"
 #include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/wanted.hpp"
 
@@ -20,83 +20,6 @@ namespace cohort {
 namespace {
 
 using Verdict = NodePlan::Verdict;
-
-constexpr std::chrono::seconds patience_of_one_call{10};
-
-// What one back end has, read once for all of its nodes.
-class CloudView {
-  public:
-    static Result<CloudView> load(Backend& backend) {
-        CloudView view(backend);
-        auto servers = backend.servers();
-        // No list: asked one by one.
-        if (!servers && servers.error().code == Errc::invalid) return view;
-        if (!servers) return tl::unexpected(servers.error());
-        view.listed_ = true;
-        for (auto& server : *servers) {
-            view.by_name_.emplace(server.name, server.id);
-            view.by_id_.emplace(server.id, std::move(server));
-        }
-        return view;
-    }
-
-    Result<ServerState> server(const Desired& desired, const std::string& node) const {
-        if (!listed_) return backend_->server({node, desired.instance_id, desired.image_id});
-        std::string id = desired.instance_id;
-        if (id.empty()) {
-            const auto count = by_name_.count(node);
-            if (count != 1)
-                return fail(Errc::not_found,
-                            fmt::format("{} servers are named {}: set instance_id in its file in "
-                                        "DesiredDir",
-                                        count, node));
-            id = by_name_.find(node)->second;
-        }
-        auto found = by_id_.find(id);
-        if (found == by_id_.end()) found = by_id_.find(node);  // a command lists by node
-        if (found == by_id_.end())
-            return fail(Errc::not_found, fmt::format("the cloud has no server {}", id));
-        return found->second;
-    }
-
-    Result<ImageState> image(const std::string& id_or_name) {
-        auto [known, is_new] = images_.try_emplace(id_or_name, fail(Errc::failed, ""));
-        if (is_new) known->second = backend_->image(id_or_name);
-        return known->second;
-    }
-
-  private:
-    explicit CloudView(Backend& backend) : backend_(&backend) {}
-    Backend* backend_;
-    bool listed_ = false;
-    std::unordered_map<std::string, ServerState> by_id_;
-    std::unordered_multimap<std::string, std::string> by_name_;
-    std::map<std::string, Result<ImageState>> images_;
-};
-
-// The views of all back ends that the chosen nodes have.
-class CloudViews {
-  public:
-    explicit CloudViews(const Site& site) : backends_(site, patience_of_one_call) {}
-
-    const Settings& settings(const std::string& node) const { return backends_.settings(node); }
-    // What is out of reach is so for every node: the first time it is an error of the whole plan.
-    Status load(const std::string& node) {
-        auto backend = backends_.of(node);
-        if (!backend) return tl::unexpected(backend.error());
-        if (views_.contains(*backend)) return {};
-        auto view = CloudView::load(**backend);
-        if (!view) return tl::unexpected(view.error());
-        views_.emplace(*backend, std::move(*view));
-        return {};
-    }
-    bool knows_images(const std::string& node) { return (*backends_.of(node))->knows_images(); }
-    CloudView& of(const std::string& node) { return views_.at(*backends_.of(node)); }
-
-  private:
-    Backends backends_;
-    std::map<Backend*, CloudView> views_;
-};
 
 // Everything that the verdicts are made from.
 struct Sources {
@@ -227,6 +150,11 @@ NodePlan judge_node(const Node& node, Sources& from) {
     if (const auto known = cloud.image(plan.actual); !plan.actual.empty() && known)
         plan.actual_name = known->name;
     const auto image = fill_image(*wanted, cloud, from, plan);
+    if (!server && server.error().code == Errc::not_found && node.state.power_saving) {
+        plan.verdict = Verdict::skip;
+        plan.why = "it is powered down: when it is woken its machine is made from this image";
+        return plan;
+    }
     if (!server) return block(plan, server.error().message);
     if (!image) return block(plan, image.error().message);
     judge_server(*server, from, plan);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <functional>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -69,8 +71,9 @@ int print_events(const RolloutJournal& journal, const HistoryOptions& options) {
     const auto known = journal.rollout(options.rollout);
     if (!known) return complain(known.error());
     if (!*known)
-        return complain({Errc::not_found, fmt::format("there is no rollout {}: see 'scohort history'",
-                                                    options.rollout)});
+        return complain(
+            {Errc::not_found,
+             fmt::format("there is no rollout {}: see 'scohort history'", options.rollout)});
     auto events = journal.events(options.rollout, options.limit);
     if (!events) return complain(events.error());
     std::ranges::reverse(*events);
@@ -82,15 +85,28 @@ int print_events(const RolloutJournal& journal, const HistoryOptions& options) {
     return exit_code::ok;
 }
 
-int print_node(const RolloutJournal& journal, const HistoryOptions& options) {
+// Its rebuilds, and what power saving has made and removed, newest first.
+int print_node(const Journal& journal, const HistoryOptions& options) {
     const std::int64_t now = std::time(nullptr);
-    const auto rows = journal.history_of(options.node, options.limit);
+    const auto rows = RolloutJournal(journal).history_of(options.node, options.limit);
     if (!rows) return complain(rows.error());
-    Table table{"history", {"ROLLOUT", "STEP", "BEGAN", "TOOK", "FROM", "TO", "WHY"}, {}};
+    const auto machines = journal.machines_of(options.node, options.limit);
+    if (!machines) return complain(machines.error());
+    std::multimap<std::int64_t, std::vector<std::string>, std::greater<>> lines;
     for (const auto& row : *rows)
-        table.rows.push_back({fmt::format("{}", row.rollout), std::string(name_of(row.step)),
-                              clock_of(row.started, now), took(row.started, row.ended),
-                              or_dash(row.image_from), or_dash(row.image_to), or_dash(row.why)});
+        lines.emplace(
+            row.started,
+            std::vector{fmt::format("{}", row.rollout), std::string(name_of(row.step)),
+                        clock_of(row.started, now), took(row.started, row.ended),
+                        or_dash(row.image_from), or_dash(row.image_to), or_dash(row.why)});
+    for (const auto& one : *machines)
+        lines.emplace(
+            one.began,
+            std::vector{std::string("-"), fmt::format("{} {}", one.action, name_of(one.outcome)),
+                        clock_of(one.began, now), took(one.began, one.ended),
+                        or_dash(one.image_from), or_dash(one.image_to), or_dash(one.reason)});
+    Table table{"history", {"ROLLOUT", "STEP", "BEGAN", "TOOK", "FROM", "TO", "WHY"}, {}};
+    for (auto& [began, line] : lines) table.rows.push_back(std::move(line));
     print_table(table, options.json);
     return exit_code::ok;
 }
@@ -119,7 +135,7 @@ int history(const Site& site, const HistoryOptions& options) {
     const auto journal = Journal::open(site.state_dir);
     if (!journal) return complain(journal.error());
     const RolloutJournal rollouts(*journal);
-    if (!options.node.empty()) return print_node(rollouts, options);
+    if (!options.node.empty()) return print_node(*journal, options);
     if (options.rollout != 0) return print_events(rollouts, options);
     return print_rollouts(rollouts, options);
 }

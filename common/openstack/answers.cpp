@@ -41,6 +41,10 @@ Server server_of(const json_t* j) {
     const json_t* flavor = json::get(j, "flavor");  // in full from 2.47 on
     s.disk_gb = json::integer(flavor, "disk").value_or(0);
     s.ram_mb = json::integer(flavor, "ram").value_or(0);
+    const char* key = nullptr;
+    json_t* value = nullptr;
+    json_object_foreach(const_cast<json_t*>(json::get(j, "metadata")), key, value)
+        s.metadata[key] = json::string(json::get(j, "metadata"), key);
     return s;
 }
 
@@ -146,6 +150,14 @@ Result<Server> parse_server(std::string_view body) {
 
 Result<Page<Server>> parse_servers(std::string_view body) {
     return page_of<Server>(body, "servers", server_of);
+}
+
+Result<std::string> parse_created(std::string_view body) {
+    auto root = parsed(body);
+    if (!root) return tl::unexpected(root.error());
+    const std::string id = json::string(json::get(root->get(), "server"), "id");
+    if (id.empty()) return unusable("server");
+    return id;
 }
 
 Result<Image> parse_image(std::string_view body) {

@@ -21,6 +21,8 @@ struct Page {
 
 Result<Server> parse_server(std::string_view body);
 Result<Page<Server>> parse_servers(std::string_view body);
+// The id of a server that was asked for: all that nova tells of it then.
+Result<std::string> parse_created(std::string_view body);
 Result<Image> parse_image(std::string_view body);
 Result<Page<Image>> parse_images(std::string_view body);
 // With its events, which nova shows to the owner from microversion 2.51 on.

@@ -146,7 +146,7 @@ Result<Server> Cloud::server(const std::string& id) {
     return impl_->one<Server>(impl_->server_call(id), parse_server);
 }
 
-Result<Server> Cloud::server_by_name(const std::string& name) {
+Result<std::vector<Server>> Cloud::servers_named(const std::string& name) {
     const Call call{fmt::format("server '{}'", name),
                     "compute",
                     "servers/detail?name=" + encode(literal_pattern(name)),
@@ -154,8 +154,13 @@ Result<Server> Cloud::server_by_name(const std::string& name) {
                     server_versions,
                     {}};
     auto found = impl_->all<Server>(call, parse_servers);
+    if (found) std::erase_if(*found, [&](const Server& s) { return s.name != name; });
+    return found;
+}
+
+Result<Server> Cloud::server_by_name(const std::string& name) {
+    auto found = servers_named(name);
     if (!found) return tl::unexpected(found.error());
-    std::erase_if(*found, [&](const Server& s) { return s.name != name; });
     if (found->size() == 1) return found->front();
     if (found->empty())
         return fail(Errc::not_found,

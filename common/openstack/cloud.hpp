@@ -43,6 +43,7 @@ struct Server {
     std::string fault;          // nova's fault message; empty unless status is ERROR or DELETED
     std::int64_t disk_gb = 0;   // of its flavor; 0: as large as the image, or not shown (2.47)
     std::int64_t ram_mb = 0;    // of its flavor; 0: not shown
+    std::map<std::string, std::string> metadata;
 
     // Really on IMAGE: the id alone proves nothing (see image_id).
     bool settled_on(const std::string& image) const {
@@ -80,6 +81,22 @@ struct Action {
 };
 
 enum class Reboot { soft, hard };
+
+// A server to be made. Empty fields are left out of the request; nova then has its own defaults.
+struct ServerOrder {
+    std::string name;
+    std::string image_id, flavor_id;    // ids, never names
+    std::vector<std::string> networks;  // UUIDs, or one of the words "auto" and "none"
+    std::vector<std::string> security_groups;
+    std::string key_name, availability_zone;
+    std::string user_data;  // as it is, at most 48 KiB; encoded for nova here
+    bool config_drive = false;
+    std::map<std::string, std::string> metadata;
+};
+
+struct Created {
+    std::string server_id, request_id;
+};
 
 struct Options {
     std::chrono::milliseconds connect_timeout{5000};
@@ -133,6 +150,14 @@ class Cloud {
     Result<std::string> reboot(const std::string& server_id, Reboot kind);
     Result<std::string> start(const std::string& server_id);
     Status unlock(const std::string& server_id);
+
+    // Every server of the project with exactly this name.
+    Result<std::vector<Server>> servers_named(const std::string& name);
+    // Never sent again when nova may have taken it (Errc::unsure): nova makes a second server of the
+    // same name. servers_named() tells afterwards.
+    Result<Created> create(const ServerOrder& order);
+    // The request id; empty when there was no such server any more.
+    Result<std::string> remove(const std::string& server_id);
 
     Result<Action> action(const std::string& server_id, const std::string& request_id);
     // The newest action of that NAME that nova began at or after SINCE (our clock); found=false

@@ -7,6 +7,7 @@ libcohort_openstack_la_SOURCES = \
 	common/openstack/cloud.cpp \
 	common/openstack/cloud.hpp \
 	common/openstack/cloud_actions.cpp \
+	common/openstack/cloud_create.cpp \
 	common/openstack/cloud_fields.cpp \
 	common/openstack/cloud_fields.hpp \
 	common/openstack/cloud_impl.hpp \
@@ -35,12 +36,16 @@ libcohort_openstack_la_LIBADD = libcohort.la $(CURL_LIBS) $(YAML_LIBS)
 # site's actions are paced.
 noinst_LTLIBRARIES += libcohort_pace.la
 libcohort_pace_la_SOURCES = \
+	rebootprog/backend.cpp \
+	rebootprog/backend.hpp \
 	rebootprog/breaker.cpp \
 	rebootprog/breaker.hpp \
 	rebootprog/desired.cpp \
 	rebootprog/desired.hpp \
 	rebootprog/desired_yaml.cpp \
 	rebootprog/desired_yaml.hpp \
+	rebootprog/desired_server.cpp \
+	rebootprog/desired_server.hpp \
 	rebootprog/follower.cpp \
 	rebootprog/follower.hpp \
 	rebootprog/slots.cpp \

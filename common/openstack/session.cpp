@@ -228,6 +228,7 @@ HttpRequest Session::request_for(const Call& call, const std::string& url, const
     request.url = url;
     request.headers = {{"X-Auth-Token", token.id}, {"Accept", "application/json"}};
     if (!version.empty()) request.headers["OpenStack-API-Version"] = "compute " + version;
+    if (call.remove) request.method = "DELETE";
     if (!call.body.empty()) {
         request.method = "POST";
         request.body = call.body;

@@ -32,6 +32,7 @@ struct Call {
     std::vector<std::string> versions;
     // Asked before a POST is repeated after Next::look_first: has nothing happened?
     std::function<bool()> untouched;
+    bool remove = false;  // a DELETE: may be sent again, as often as needed
 };
 
 class Session {

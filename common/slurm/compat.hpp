@@ -144,6 +144,15 @@ inline void free_config(slurm_conf_t* config) {
 // Up to 23.02 `scontrol reconfigure` keeps the process and its plugins, and drops node features.
 constexpr bool reconfigure_keeps_process = !COHORT_SLURM_AT_LEAST(23, 11);
 
+// Up to 22.05 a powered down node of State=CLOUD is on no list, unless PrivateData=cloud.
+inline bool hides_powered_down([[maybe_unused]] const slurm_conf_t& config) {
+#if COHORT_SLURM_AT_LEAST(23, 2)
+    return false;
+#else
+    return (config.private_data & PRIVATE_CLOUD_NODES) == 0;
+#endif
+}
+
 // update_node_msg_t.reason_uid: gone in 26.05, where slurmctld takes the caller's identity itself.
 #if COHORT_SLURM_AT_LEAST(26, 5)
 inline void set_reason_uid(update_node_msg_t&, std::uint32_t) {}

@@ -285,6 +285,10 @@ Result<ControllerConfig> load_controller_config() {
     // ACCOUNTING_ENFORCE_ASSOCS, in no public header; the other limits imply it.
     config.associations_enforced = (message->accounting_storage_enforce & 0x1) != 0;
     config.resume_program = text(message->resume_program);
+    config.suspend_program = text(message->suspend_program);
+    config.resume_fail_program = text(message->resume_fail_program);
+    config.suspend_timeout = message->suspend_timeout;
+    config.hides_powered_down = compat::hides_powered_down(*message);
     config.launch_parameters = text(message->launch_params);
     config.plugstack = text(message->plugstack);
     config.prolog_alloc = message->prolog_flags & PROLOG_FLAG_ALLOC;

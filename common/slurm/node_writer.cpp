@@ -148,6 +148,21 @@ Status give_back(const std::string& node) {
     return keep_reason(node, "");
 }
 
+Status back_to_power_saving(const std::string& node) {
+    const auto before = load_node(node);
+    if (!before) return tl::unexpected(before.error());
+    const auto& s = before->state;
+    if (out_of_service(s)) return {};
+    Update update(node);
+    if (s.base == NodeState::Base::down)
+        update.state(NODE_RESUME);
+    else if (s.powering_up)
+        update.state(NODE_STATE_POWER_DOWN | NODE_STATE_POWERED_DOWN);  // POWER_DOWN_FORCE
+    else
+        return {};
+    return update.send();
+}
+
 Status drain(const std::string& node, std::string_view reason) {
     auto before = load_node(node);
     if (!before) return tl::unexpected(before.error());

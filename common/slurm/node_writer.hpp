@@ -27,6 +27,11 @@ Status take_out(const std::string& node, std::string_view reason);
 // Does nothing (and says so by Errc::denied) when the present reason is not ours.
 Status give_back(const std::string& node);
 
+// Gives a node that Slurm powers back to power saving, to be woken again: what is powering up is
+// powered down by force (its jobs are requeued), what was given up at ResumeTimeout is resumed. A
+// node that an administrator, or we, keep out stays as it is.
+Status back_to_power_saving(const std::string& node);
+
 // Planned waiting: DRAIN with "cohort: REASON". Kills the job of a CONFIGURING node: never use it
 // on one. An administrator's own drain is kept; slurmd's own "Prolog error" gets our reason.
 Status drain(const std::string& node, std::string_view reason);

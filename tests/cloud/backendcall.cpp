@@ -5,7 +5,8 @@
 //
 //   backendcall COHORT_CONF VERB [ARGUMENT...]
 //   verbs: probe | server NODE INSTANCE | servers | image IMAGE | action SERVER REQUEST |
-//          send rebuild|soft|hard|start SERVER IMAGE | newest SERVER ACTION SECONDS_AGO
+//          send rebuild|soft|hard|start SERVER IMAGE | newest SERVER ACTION SECONDS_AGO |
+//          named NODE | create NODE IMAGE MARK | remove SERVER
 #include <cstdio>
 #include <ctime>
 #include <map>
@@ -49,6 +50,7 @@ Json json_of(const ServerState& s) {
     json::set(j.get(), "image", s.image);
     json::set(j.get(), "locked", s.locked);
     json::set(j.get(), "fault", s.fault);
+    json::set(j.get(), "owner", s.owner);
     return j;
 }
 
@@ -114,6 +116,18 @@ int call(Backend& backend, const std::string& verb, const Words& a) {
     if (verb == "image") return show(backend.image(a.at(0)));
     if (verb == "action") return show(backend.action(a.at(0), a.at(1)));
     if (verb == "send") return show(backend.send(requests.at(a.at(0)), a.at(1), a.at(2)));
+    if (verb == "named") return show(backend.named(a.at(0)));
+    if (verb == "create") {
+        ServerKeys keys;
+        keys.flavor_id = "lab";
+        keys.networks = {"none"};
+        const auto made = backend.create({a.at(0), a.at(1), keys, a.at(2)});
+        return made ? show(Result<std::string>(made->server)) : say(made.error());
+    }
+    if (verb == "remove") {
+        const auto removed = backend.remove(a.at(0));
+        return removed ? say(json::object()) : say(removed.error());
+    }
     if (verb == "newest")
         return show(
             backend.newest_action(a.at(0), a.at(1), std::time(nullptr) - std::stol(a.at(2))));

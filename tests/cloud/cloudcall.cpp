@@ -6,8 +6,9 @@
 //   cloudcall [--clouds FILE] [--cloud NAME] [--cache FILE] [--seconds N] VERB [ARGUMENT...]
 //   verbs: probe | server ID | name NAME | servers | changed SECONDS | image ID_OR_NAME |
 //          rebuild SERVER IMAGE [volume] | reboot SERVER soft|hard | start SERVER | unlock SERVER |
-//          action SERVER REQUEST | latest SERVER NAME SECONDS | follow SERVER REQUEST | config |
-//          batch IMAGE THREADS SERVER...
+//          named NAME | create NAME IMAGE FLAVOR MARK | remove SERVER | action SERVER REQUEST |
+//          latest SERVER NAME SECONDS | follow SERVER REQUEST | config | batch IMAGE THREADS
+//          SERVER...
 // Exit code: that of the error (common/result.hpp); 9 for a POST that may have been taken.
 #include <atomic>
 #include <cstdio>
@@ -69,6 +70,16 @@ Json json_of(const Server& s) {
     json::set(j.get(), "locked", s.locked);
     json::set(j.get(), "locked_reason", s.locked_reason);
     json::set(j.get(), "fault", s.fault);
+    Json metadata = json::object();
+    for (const auto& [key, value] : s.metadata) json::set(metadata.get(), key.c_str(), value);
+    json::set(j.get(), "metadata", std::move(metadata));
+    return j;
+}
+
+Json json_of(const Created& c) {
+    Json j = json::object();
+    json::set(j.get(), "id", c.server_id);
+    json::set(j.get(), "request_id", c.request_id);
     return j;
 }
 
@@ -200,12 +211,24 @@ int call(Cloud& cloud, const std::string& verb, const std::vector<std::string>& 
     if (verb == "image") return show(cloud.image(a[0]));
     if (verb == "start") return show(cloud.start(a[0]));
     if (verb == "unlock") return show(cloud.unlock(a[0]));
+    if (verb == "named") return show(cloud.servers_named(a[0]));
+    if (verb == "remove") return show(cloud.remove(a[0]));
     if (a.size() < 2) return exit_code::usage;
     if (verb == "rebuild") return show(cloud.rebuild(a[0], a[1], a.size() > 2));
     if (verb == "reboot")
         return show(cloud.reboot(a[0], a[1] == "hard" ? Reboot::hard : Reboot::soft));
     if (verb == "action") return show(cloud.action(a[0], a[1]));
     if (verb == "follow") return show(follow(cloud, a[0], a[1]));
+    if (verb == "create" && a.size() > 3) {
+        ServerOrder order;
+        order.name = a[0];
+        order.image_id = a[1];
+        order.flavor_id = a[2];
+        order.networks = {"none"};
+        order.user_data = "#!/bin/sh\ntrue\n";
+        order.metadata = {{"cohort_node", a[0]}, {"cohort_order", a[3]}};
+        return show(cloud.create(order));
+    }
     if (verb == "latest" && a.size() > 2) return show(cloud.latest_action(a[0], a[1], ago(a[2])));
     if (verb == "batch" && a.size() > 2) return batch(cloud, a);
     return exit_code::usage;

@@ -5,6 +5,7 @@ A true one is described by the JSON file that COHORT_TEST_CLOUD names:
   {"clouds": FILE, "cloud": NAME, "reader_cloud": NAME, "member_cloud": NAME, "password_cloud": NAME,
    "servers": [{"id", "name"}, ...]   at least 4, all ACTIVE on images[0]
    "images": [{"id", "name", "stamp"}, ...]   at least 2, active; "stamp_property": KEY
+   "flavor": ID, for servers that are made and removed again; absent skips that
    "seconds": how long one action may take,
    "commands": {"fail": ARGV, "heal": ARGV, "lock": ARGV, "unlock": ARGV, "stop": ARGV}}
 where ARGV's {id} and {name} stand for the server's, and a command that is absent skips its tests.
@@ -35,6 +36,7 @@ class Lab:
         self.servers = harness.lab_servers(8)
         self.images = [{**image, "stamp": image["properties"]["cohort_stamp"]} for image in harness.lab_images()]
         self.stamp_property = "cohort_stamp"
+        self.flavor = "lab"
 
     def do(self, what: str, server: dict) -> None:
         name = server["name"]
@@ -57,6 +59,7 @@ class True_:
         self.roles = {role: told.get(f"{role}_cloud") for role in ("reader", "member", "password")}
         self.servers, self.images = told["servers"], told["images"]
         self.stamp_property = told.get("stamp_property", "cohort_stamp")
+        self.flavor = told.get("flavor", "")
         self.seconds = told.get("seconds", 120)
         self.commands = told.get("commands", {})
 

@@ -81,7 +81,11 @@ class Control:
         plan = Plan(**body)
         if plan.outcome not in ("ok", "error", "lie", "stuck"):
             raise ValueError(f"no outcome {plan.outcome}")
-        names = [s.name for s in self.cloud.servers.values()] if name == "*" else [self.cloud.by_name(name).name]
+        known = {name for server in self.cloud.servers.values() for name in (server.name, server.id)}
+        if name in known:
+            names = [self.cloud.by_name(name).name]
+        else:  # a server that is still to be created
+            names = [s.name for s in self.cloud.servers.values()] if name == "*" else [name]
         for one in names:
             self.cloud.plans[one] = Plan(**body)
 

@@ -16,6 +16,7 @@ KINDS = {400: "badRequest", 403: "forbidden", 404: "itemNotFound", 405: "badMeth
          409: "conflictingRequest", 413: "overLimit", 429: "overLimit", 503: "serviceUnavailable"}
 MAX_BODY = 114688  # [api] max_request_body_size
 FLAVOR = {"vcpus": 4, "ram": 1000, "disk": 1, "ephemeral": 0, "swap": 0, "original_name": "lab", "extra_specs": {}}
+FLAVORS = ("1", "lab")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 REBUILDABLE = ("active", "stopped", "error")
 HARD_REBOOTABLE = ("active", "stopped", "paused", "suspended", "error")
@@ -88,14 +89,16 @@ class Nova:
         rest = pieces[1:]
         if rest[:1] == [PROJECT]:
             rest = rest[1:]
-        post = request.method == "POST"
-        if refusal := self.keystone.judge(request, "compute", path, "member" if post else "reader"):
+        reads = request.method == "GET"
+        if refusal := self.keystone.judge(request, "compute", path, "reader" if reads else "member"):
             return refusal
         return self._servers(request, rest, version, request_id)
 
     def _servers(self, request: Request, rest: list[str], version: str, request_id: str) -> Answer:
         if request.method == "GET" and rest in (["servers"], ["servers", "detail"]):
             return self._list(request, version, len(rest) == 2)
+        if request.method == "POST" and rest == ["servers"]:
+            return self._create(request, version, request_id)
         if len(rest) < 2 or rest[0] != "servers":
             return error(404, "The resource could not be found.")
         server = self.cloud.servers.get(rest[1])
@@ -103,6 +106,8 @@ class Nova:
             return error(404, f"Instance {rest[1]} could not be found.")
         if request.method == "POST" and rest[2:] == ["action"]:
             return self._act(request, server, version, request_id)
+        if request.method == "DELETE" and len(rest) == 2:
+            return self._delete(server, request_id)
         if request.method != "GET":
             return error(405, "Method Not Allowed")
         if len(rest) == 2:
@@ -117,7 +122,7 @@ class Nova:
         shown: dict = {
             "id": server.id, "name": server.name, "status": server.status, "tenant_id": PROJECT,
             "user_id": "slurm", "created": server.created, "updated": server.updated,
-            "metadata": {}, "addresses": {}, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
+            "metadata": server.metadata, "addresses": {}, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
             "key_name": None, "hostId": "lab", "flavor": FLAVOR if number(version) >= (2, 47) else {"id": "1"}, "progress": 0,
             "image": "" if server.volume_backed else {
                 "id": server.image,
@@ -214,6 +219,41 @@ class Nova:
         server.task_state = task
         server.touch()
         return record
+
+    def _create(self, request: Request, version: str, request_id: str) -> Answer:
+        order = request.json().get("server", {})
+        if order.get("flavorRef") not in FLAVORS:
+            raise Refusal(400, f"Flavor {order.get('flavorRef')} could not be found.")
+        image = self.cloud.images.get(str(order.get("imageRef")).lower())
+        if image is None:
+            raise Refusal(400, "Can not find requested image")
+        if image.status != "active":
+            raise Refusal(400, f"Image {image.id} is not active.")
+        networks = order.get("networks")
+        if isinstance(networks, str) != (number(version) >= (2, 37)) and networks is not None:
+            raise Refusal(400, f"Invalid input for field/attribute networks. Value: {networks}.")
+        self.cloud.counters["post_create"] += 1
+        server = Server(str(uuid.uuid4()), order["name"], image.id, vm_state="building",
+                        metadata=dict(order.get("metadata") or {}), order=order)
+        self.cloud.servers[server.id] = server
+        record = self._begin(server, "create", request_id, "scheduling")
+        self.power.begin(self.power.create(server, record, self.cloud.take_plan(server.name)))
+        password = "lab-" + uuid.uuid4().hex[:12]
+        self.cloud.secrets.add(password)
+        location = f"{self.keystone.base}/compute/v2.1/servers/{server.id}"
+        shown = {"id": server.id, "links": [{"rel": "self", "href": location}], "OS-DCF:diskConfig": "MANUAL",
+                 "security_groups": [{"name": "default"}], "adminPass": password}
+        return of_json({"server": shown}, 202, {"Location": location})
+
+    def _delete(self, server: Server, request_id: str) -> Answer:
+        if server.locked:
+            raise Refusal(409, f"Instance {server.id} is locked")
+        if server.task_state == "deleting":
+            return Answer(204)
+        self.cloud.counters["deletes"] += 1
+        record = self._begin(server, "delete", request_id, "deleting")
+        self.power.begin(self.power.delete(server, record))
+        return Answer(204)
 
     def _rebuild(self, server: Server, _name: str, detail: object, version: str, request_id: str) -> Answer:
         reference = detail.get("imageRef") if isinstance(detail, dict) else None

@@ -87,6 +87,33 @@ class Power:
             await self._run_hook("stop", server)
         server.fault = None
 
+    async def create(self, server: Server, action: Action, plan: Plan) -> None:
+        conductor = action.begin("conductor_schedule_and_build_instances")
+        await asyncio.sleep(0)
+        action.end(conductor, True)
+        await self._follow(server, action, "compute__do_build_and_run_instance", "active",
+                           self._create_work(server, plan))
+
+    async def _create_work(self, server: Server, plan: Plan) -> None:
+        server.task_state = "spawning"
+        if plan.outcome == "stuck":
+            await asyncio.Event().wait()
+        await asyncio.sleep(self.cloud.knobs.create_delay if plan.delay is None else plan.delay)
+        if plan.outcome == "error":
+            raise HookFailed(plan.fault)
+        if server.task_state != "deleting":
+            await self._run_hook("spawn", server, server.image)
+
+    async def delete(self, server: Server, action: Action) -> None:
+        async def work() -> None:
+            await asyncio.sleep(self.cloud.knobs.delete_delay)
+            if server.spawned:
+                await self._run_hook("destroy", server)
+
+        await self._follow(server, action, "compute_terminate_instance", "deleted", work())
+        if server.vm_state == "deleted":
+            del self.cloud.servers[server.id]
+
     async def reboot(self, server: Server, action: Action, kind: str, plan: Plan) -> None:
         async def work() -> None:
             if plan.outcome == "stuck":

@@ -46,7 +46,7 @@ class Server:
     id: str
     name: str
     image: str  # "" for a volume-backed server
-    vm_state: str = "active"  # active, stopped, error, paused, suspended, shelved_offloaded, rescued
+    vm_state: str = "active"  # building, active, stopped, error, paused, suspended, shelved_offloaded, rescued
     task_state: str | None = None
     locked: bool = False
     locked_reason: str | None = None
@@ -58,9 +58,12 @@ class Server:
     actions: list[Action] = field(default_factory=list)
     spawned: int = 0
     machine: bool = True  # false: no hook runs for it
+    metadata: dict[str, str] = field(default_factory=dict)
+    order: dict = field(default_factory=dict)  # what it was created with
 
     _STATUS = {"active": "ACTIVE", "stopped": "SHUTOFF", "error": "ERROR", "paused": "PAUSED",
-               "suspended": "SUSPENDED", "shelved_offloaded": "SHELVED_OFFLOADED", "rescued": "RESCUE"}
+               "suspended": "SUSPENDED", "shelved_offloaded": "SHELVED_OFFLOADED", "rescued": "RESCUE",
+               "building": "BUILD"}
 
     @property
     def status(self) -> str:
@@ -127,6 +130,8 @@ class Knobs:
     """Set by /lab/set."""
     rebuild_delay: float = 0.5
     reboot_delay: float = 0.2
+    create_delay: float = 0.5
+    delete_delay: float = 0.3
     latency: float = 0.0
     page: int = 1000
     image_page: int = 25

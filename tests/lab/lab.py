@@ -37,7 +37,8 @@ class Lab(Queries):
     knobs of the lab cloud (cloud_state.py; None: no cloud). openstack: the true services instead,
     whose only knob is rebuild_delay. more_servers: names of servers that are no machines. advance_every: seconds between two steps
     of `scohort advance`, as its timer makes them (0: none), on every controller. dynamic: so many of the nodes,
-    the last ones, register by themselves (slurmd -Z) and stand on no NodeName= line. configless: nodes without an
+    the last ones, register by themselves (slurmd -Z) and stand on no NodeName= line. cloud_nodes: those that are
+    State=CLOUD: off, without a server and a desired file. configless: nodes without an
     /etc/slurm; /shared/slurmd-options is to print --conf-server ctl for them. backup: a second controller, ctl2,
     with the state of both on /shared. cache: where the prepared database is kept."""
 
@@ -58,6 +59,7 @@ class Lab(Queries):
         more_servers: list[str] | None = None,
         advance_every: float = 0,
         dynamic: int = 0,
+        cloud_nodes: Sequence[str] = (),
         configless: Sequence[str] = (),
         backup: bool = False,
         cache: Path | str | None = None,
@@ -84,6 +86,7 @@ class Lab(Queries):
         self.server_ids = {n: cloudlink.server_id(n) for n in [*self.nodes, *self.more_servers]}
         self.advance_every = advance_every
         self.dynamic = self.nodes[nodes - dynamic :] if dynamic else []
+        self.cloud_nodes = list(cloud_nodes)
         self.configless = list(configless)
         self.cache = Path(cache) if cache else DEFAULT_CACHE
         self.controller = Machine(CONTROLLER)
@@ -129,10 +132,11 @@ class Lab(Queries):
         services.start_slurmctld(self.controller)
         if self.backup:
             services.start_slurmctld(self.backup, wait=False)
-        for machine in self.machines.values():
+        static = [node for node in self.nodes if node not in self.cloud_nodes]
+        for machine in (self.machines[node] for node in static):
             machine.wipe(self.image(self.first_image).id)
             machine.power_on()
-        self.wait_nodes("idle", seconds=60)
+        self.wait_nodes("idle", static, seconds=60)
         self._start_timer()
         return self
 
@@ -218,18 +222,19 @@ class Lab(Queries):
         if self.cloud_knobs is None:
             return
         first = self.image(self.first_image)
+        nodes = [node for node in self.nodes if node not in self.cloud_nodes]
         if self.openstack:
             self.true_cloud = cloudlink.start_true(
-                self.nodes, self.more_servers, imagelist.all_images(), first, self.cloud_knobs, self.cache
+                nodes, self.more_servers, imagelist.all_images(), first, self.cloud_knobs, self.cache
             )
             self.server_ids = self.true_cloud.servers
         else:
             process, self.cloud = cloudlink.start(
-                self.nodes, self.more_servers, imagelist.all_images(), first, self.cloud_knobs
+                nodes, self.more_servers, imagelist.all_images(), first, self.cloud_knobs
             )
             self._children.append(process)
         self.controller.run(["sh", "-c", "chown slurm:slurm /etc/openstack/*.yaml"])
-        for node in self.nodes:
+        for node in nodes:
             self.set_desired(node, self.first_image)
 
     def _start_timer(self) -> None:
@@ -295,8 +300,8 @@ class Lab(Queries):
             slurmconf.write(etc, f"slurmd-options.{node}", slurmconf.DYNAMIC_OPTIONS)
         if self.dynamic:
             values.setdefault("MaxNodeCount", 2 * len(self.nodes))
-        static = [n for n in self.nodes if n not in self.dynamic]
-        text = slurmconf.slurm_conf(static, values, self.partitions, self.node_options)
+        static = [n for n in self.nodes if n not in self.dynamic + self.cloud_nodes]
+        text = slurmconf.slurm_conf(static, values, self.partitions, self.node_options, self.cloud_nodes)
         slurmconf.write(etc, "slurm.conf", text)
         slurmconf.write(etc, "cgroup.conf", slurmconf.cgroup_conf(version))
         slurmconf.write(etc, "slurmdbd.conf", slurmconf.SLURMDBD_CONF, 0o600)

@@ -53,6 +53,7 @@ DEFAULTS: dict[str, object] = {
 }
 NODE = "CPUs=4 RealMemory=1000 State=UNKNOWN"
 DYNAMIC_OPTIONS = "-Z\n--conf\nCPUs=4 RealMemory=1000\n"
+CLOUD_NODE = "CPUs=4 RealMemory=1000 State=CLOUD"
 PARTITION = "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 
 
@@ -61,6 +62,7 @@ def slurm_conf(
     overrides: Mapping[str, object] | None = None,
     partitions: list[str] | None = None,
     node_options: str = NODE,
+    cloud_nodes: list[str] | None = None,
 ) -> str:
     """OVERRIDES replace or add keys; a value of None leaves the key out, a list repeats it."""
     values = {**DEFAULTS, **(overrides or {})}
@@ -70,6 +72,7 @@ def slurm_conf(
             continue
         lines += [f"{key}={v}" for v in (value if isinstance(value, list) else [value])]
     lines += [f"NodeName={','.join(nodes)} {node_options}"] if nodes else []
+    lines += [f"NodeName={','.join(cloud_nodes)} {CLOUD_NODE}"] if cloud_nodes else []
     lines += partitions if partitions is not None else [PARTITION]
     return "\n".join(lines) + "\n"
 

@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	tests/system/test_rollout_takeover.py \
 	tests/system/test_openstack.py \
 	tests/system/test_pace.py \
+	tests/system/test_power_saving.py \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \
 	tests/system/test_spank_injection.py \

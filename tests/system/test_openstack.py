@@ -64,6 +64,7 @@ def describe(cluster, folder: Path) -> Path:
         "clouds": str(write_private(folder / "clouds.yaml", clouds_yaml(cloud.place))),
         "cloud": "lab", "reader_cloud": "lab-reader", "member_cloud": "lab-member",
         "password_cloud": "lab-password", "stamp_property": "cohort_stamp", "seconds": 60,
+        "flavor": seed.FLAVOR,
         "servers": [{"name": name, "id": cloud.servers[name]} for name in SPARE],
         "images": [{"id": i.id, "name": i.name, "stamp": i.stamp}
                    for i in map(cluster.image, ("v1", "v2"))],

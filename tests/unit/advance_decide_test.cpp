@@ -117,6 +117,22 @@ int main() {
                  seen.latest[0].phase = Phase::begun;
                  unit::expect_equal(kinds(seen), std::string());
              }},
+            {"a node without a machine has a promise, which is no lost wish",
+             [] {
+                 Attempt a = attempt("n1", Outcome::failed);
+                 a.phase = Phase::ended;
+                 a.action = "create";
+                 Node n = node("n1");
+                 n.record.revision = "rev_0000000000000001";
+                 Observation seen{.nodes = {n}, .jobs = {}, .latest = {a}};
+                 seen.now = 1100;
+                 unit::expect_equal(kinds(seen), std::string("want:n1 "));
+                 seen.nodes[0].state.power_saving = true;
+                 unit::expect_equal(kinds(seen), std::string());
+                 seen.nodes[0].state.power_saving = false;
+                 seen.latest[0].action = "delete";
+                 unit::expect_equal(kinds(seen), std::string());
+             }},
             {"a lost reason comes back",
              [] {
                  Node n = out("n1", "");

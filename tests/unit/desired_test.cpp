@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a node is to run: reboot_vars and whole hostvars dumps.
 #include "rebootprog/desired.hpp"
+#include "rebootprog/desired_server.hpp"
 
 #include <fstream>
 #include <thread>
@@ -218,6 +219,51 @@ std::vector<unit::Rule> file_rules() {
              Settings exec = f.settings();
              exec.backend = BackendKind::exec;
              unit::expect_equal(read_desired(exec, "n1")->instance_id, std::string("17"));
+         }},
+        {"what a server is made of: the node's file over the template, lists in three forms",
+         [] {
+             const Folder f;
+             Settings s = f.settings();
+             s.server_template = f.put("template.yaml",
+                                       "image_id: v1\nflavor_id: small\nkey_name: ops\n"
+                                       "security_groups: [a, b]\nconfig_drive: yes\n");
+             f.put("n1.yml", "image_id: v2\nflavor_id: 7\nnetwork_ids: auto\n");
+             f.put("n2.json", "{\"image_id\": \"v2\", \"security_groups\": [\"c\"], "
+                              "\"config_drive\": false}");
+             const auto one = read_server_keys(s, "n1"), two = read_server_keys(s, "n2");
+             unit::expect(one && two, "read");
+             unit::expect_equal(one->flavor_id + one->key_name + one->networks.at(0),
+                                std::string("7opsauto"));
+             unit::expect(one->security_groups.size() == 2 && one->config_drive, "of the template");
+             unit::expect(two->security_groups.at(0) == "c" && !two->config_drive, "its own");
+             unit::expect_equal(read_server_keys(s, "n3")->flavor_id, std::string("small"));
+             unit::expect_equal(read_desired(s, "n3")->image_id, std::string("v1"));
+             unit::expect_equal(read_desired(s, "n1")->image_id, std::string("v2"));
+         }},
+        {"a template names no machine",
+         [] {
+             const Folder f;
+             Settings s = f.settings();
+             s.server_template = f.put("t.yml", yaml());
+             unit::expect(read_desired(s, "n9")->instance_id.empty(), "none");
+         }},
+        {"bad keys of a server are refused with file and key",
+         [] {
+             const std::pair<const char*, const char*> table[] = {
+                 {"network_ids: [net1]", "network_ids: 'net1'"},
+                 {"config_drive: maybe", "config_drive is neither"},
+                 {"user_data_file: here", "absolute path"},
+                 {"user_data_file: /nonexistent/x", "/nonexistent/x"},
+                 {"flavor_id: \"{{ flavor }}\"", "unrendered template"},
+                 {"flavor_id: !vault x", "vaulted"},
+                 {"key_name: {a: b}", "must be a plain value"}};
+             for (const auto& [line, words] : table) {
+                 const Folder f;
+                 f.put("n1.yml", std::string("image_id: v2\n") + line + "\n");
+                 const auto keys = read_server_keys(f.settings(), "n1");
+                 unit::expect(!keys, line);
+                 unit::expect_contains(keys.error().message, words);
+             }
          }},
         {"two files for one node are refused with both names",
          [] {

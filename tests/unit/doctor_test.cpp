@@ -109,6 +109,13 @@ struct Row {
 
 using D = DoctorFacts;
 
+void power_saving(DoctorFacts& facts) {
+    auto& config = facts.slurm.config;
+    config.resume_program = "/usr/sbin/cohort-resume";
+    config.suspend_program = "/usr/sbin/cohort-suspend";
+    config.resume_fail_program = "/usr/sbin/cohort-resume-fail";
+}
+
 const Row slurm_rows[] = {
     {"a version that never calls RebootProgram", [](D& f) { f.slurm.config.slurm_version = "23.11.4"; }, "Slurm version", Level::failure, "update to 23.11.5"},
     {"23.11.5 does call it", [](D& f) { f.slurm.config.slurm_version = "23.11.5"; f.slurm.built_for = 23U << 16 | 11U << 8 | 5U; }, "Slurm version", Level::warning, "nextstate=RESUME"},
@@ -120,6 +127,13 @@ const Row slurm_rows[] = {
     {"RebootProgram not executable", [](D& f) { f.host.reboot_program_fault = "Permission denied"; }, "RebootProgram", Level::failure, "SlurmUser (slurm) cannot execute /usr/sbin/cohort-reboot: Permission denied"},
     {"without reboot_from_controller", [](D& f) { f.slurm.config.slurmctld_parameters = "cloud_dns"; }, "reboot_from_controller", Level::failure, "SlurmctldParameters=reboot_from_controller"},
     {"a ResumeProgram", [](D& f) { f.slurm.config.resume_program = "/x"; }, "ResumeProgram", Level::failure, "in place of RebootProgram"},
+    {"the programs of power saving", [](D& f) { power_saving(f); }, "power saving", Level::ok, "cohort-resume, cohort-suspend and"},
+    {"power saving without ResumeFailProgram", [](D& f) { power_saving(f); f.slurm.config.resume_fail_program.clear(); }, "power saving", Level::failure, "ResumeFailProgram is not set: set it to the path of cohort-resume-fail"},
+    {"power saving with another SuspendProgram", [](D& f) { power_saving(f); f.slurm.config.suspend_program = "/x/off"; }, "power saving", Level::failure, "SuspendProgram /x/off is not cohort-suspend"},
+    {"power saving of another installation", [](D& f) { power_saving(f); f.slurm.config.resume_program = "/opt/cohort-resume"; }, "power saving", Level::failure, "is not the one beside RebootProgram=/usr/sbin/cohort-reboot"},
+    {"a program of power saving that cannot be run", [](D& f) { power_saving(f); f.host.power_faults = {"/usr/sbin/cohort-suspend: Permission denied"}; }, "power saving", Level::failure, "cannot execute /usr/sbin/cohort-suspend: Permission denied"},
+    {"power saving with nodes that nobody sees", [](D& f) { power_saving(f); f.slurm.config.hides_powered_down = true; }, "power saving", Level::failure, "PrivateData=cloud"},
+    {"power saving that makes nodes idle", [](D& f) { power_saving(f); f.slurm.config.slurmctld_parameters += ",idle_on_node_suspend"; }, "power saving", Level::warning, "takes the FAIL off"},
     {"ResumeTimeout below what was measured", [](D& f) { f.state.rebuild_seconds = {300, 1900}; }, "ResumeTimeout", Level::failure, "took 1900 s: Slurm gives up too early, set at least 3800"},
     {"ResumeTimeout near what was measured", [](D& f) { f.state.rebuild_seconds = {1300}; }, "ResumeTimeout", Level::warning, "that is near"},
     {"Slurm's default ResumeTimeout and nothing measured", [](D& f) { f.state.rebuild_seconds.clear(); f.slurm.config.resume_timeout = 60; }, "ResumeTimeout", Level::warning, "no rebuild was measured"},
@@ -211,6 +225,8 @@ const Row cloud_rows[] = {
     {"a bad desired file", [](D& f) { f.cloud.wanted[0].file_fault = "n1.yml: image_id is templated"; }, "desired files", Level::failure, "image_id is templated"},
     {"no desired file", [](D& f) { f.cloud.wanted[0].has_file = false; }, "desired files", Level::warning, "for n1"},
     {"an unknown server", [](D& f) { f.cloud.wanted[0].server = "nobody"; }, "servers", Level::failure, "n1: the cloud has no such server"},
+    {"a node that is powered down needs no server", [](D& f) { f.cloud.servers.clear(); for (auto& w : f.cloud.wanted) w.powered_down = true; }, "servers", Level::ok, "each of 0 nodes"},
+    {"a node of State=CLOUD without a flavor", [](D& f) { power_saving(f); f.cloud.wanted[1].power_fault = "flavor_id is set nowhere"; }, "servers to be made", Level::failure, "n2: flavor_id is set nowhere"},
     {"found by name", [](D& f) { f.cloud.wanted[0].server.clear(); }, "servers", Level::ok, "each of 2 nodes"},
     {"several of that name", [](D& f) { f.cloud.wanted[0].server.clear(); f.cloud.servers.push_back(f.cloud.servers[0]); }, "servers", Level::failure, "several of that name"},
     {"two nodes, one server", [](D& f) { f.cloud.wanted[0].server = f.cloud.wanted[1].server; }, "servers", Level::failure, "n1, n2 name the same server"},
