@@ -222,6 +222,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/backend_exec_test \
 	tests/unit/decide_test \
 	tests/unit/doctor_test \
+	tests/unit/node_gate_test \
 	tests/unit/node_judge_test \
 	tests/unit/picture_test \
 	tests/unit/power_test \
@@ -293,6 +294,12 @@ tests_unit_report_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_view_test_SOURCES = tests/unit/view_test.cpp
 tests_unit_view_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_view_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_node_gate_test_SOURCES = \
+	rebootprog/node_gate.cpp \
+	tests/unit/node_gate_test.cpp
+tests_unit_node_gate_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_node_gate_test_LDADD = libruntime.la $(UNIT_LDADD)
 
 tests_unit_node_judge_test_SOURCES = \
 	rebootprog/node_dynamic.cpp \

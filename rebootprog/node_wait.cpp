@@ -27,7 +27,9 @@ milliseconds random_below(milliseconds limit) {
 Status put_on_node(const Node& node, const std::string& what) {
     const bool out = node.state.drain || node.state.fail;
     if (out && (!node.has_our_reason() || is_behind_barrier(node))) return {};
-    if (node.state.fail || node.state.rebooting() || node.state.busy())
+    // Tried again after a refusal: its reason stands already.
+    if (node.state.fail) return {};
+    if (node.state.rebooting() || node.state.busy())
         return slurm::write_reason(node.name, what);
     return slurm::drain(node.name, what);
 }

@@ -160,6 +160,21 @@ def test_a_task_runs_where_join_has_published(cluster, table):
         assert cluster.out("srun", "-w", node, "hostname", user="alice", timeout=60) == node
 
 
+def before(lab, node: str, step_daemon: str) -> int:
+    """join --before beside a process that is named as a step daemon is; `sleep` under another name."""
+    on(lab, node, f"cp /bin/sleep /run/slurmstepd; /run/slurmstepd {step_daemon} >/dev/null 2>&1 & echo $! >/run/step.pid")
+    done = lab.machines[node].run([PROGRAM, "join", "--before", "--wait", "1s"], check=False)
+    on(lab, node, "kill $(cat /run/step.pid)")
+    return done.returncode
+
+
+def test_what_keeps_the_scope_of_all_jobs_is_no_job(cluster, table):
+    """With cgroup v2 a `slurmstepd infinity` lives on every node."""
+    node = NODE[("static", "first", "missing")]
+    assert before(cluster, node, "infinity") == 1, "slurmd must not start"
+    assert before(cluster, node, "60") == 0, "a job must not lose its slurmd"
+
+
 def test_a_missing_input_that_comes_later_brings_the_node_back(cluster, table):
     """Safe to run again: join retries, and lifts what it has set itself."""
     nodes = [NODE[(kind, "plain", "missing")] for kind in KINDS]
