@@ -24,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t longest_sentence = 300;
+constexpr std::size_t kept_errors = 4096;
+constexpr std::size_t most_errors_at_once = std::size_t{1} << 20;  // more than a pipe holds
 
 struct Pipe {
     UniqueFd reader, writer;
@@ -36,6 +38,15 @@ Result<Pipe> make_pipe() {
     Pipe made{UniqueFd(ends[0]), UniqueFd(ends[1])};
     ::fcntl(made.reader.get(), F_SETFL, O_NONBLOCK);
     return made;
+}
+
+std::vector<std::string> clean_environment() {
+    std::vector<std::string> environment;
+    for (const char* name : {"PATH", "HOME", "SLURM_CONF"})
+        if (const char* value = std::getenv(name))
+            environment.push_back(fmt::format("{}={}", name, value));
+    environment.emplace_back("LANG=C.UTF-8");
+    return environment;
 }
 
 // What posix_spawn needs, freed in the right order.
@@ -64,20 +75,16 @@ class Spawn {
     Spawn(const Spawn&) = delete;
     Spawn& operator=(const Spawn&) = delete;
 
-    Result<pid_t> start(std::vector<std::string> argv) {
-        std::vector<std::string> environment;
-        for (const char* name : {"PATH", "HOME", "SLURM_CONF"})
-            if (const char* value = std::getenv(name))
-                environment.push_back(fmt::format("{}={}", name, value));
-        environment.emplace_back("LANG=C.UTF-8");
+    Result<pid_t> start(std::vector<std::string> argv, std::vector<std::string> environment) {
+        if (environment.empty()) environment = clean_environment();
         std::vector<char*> arguments, variables;
         for (auto& word : argv) arguments.push_back(word.data());
         for (auto& word : environment) variables.push_back(word.data());
         arguments.push_back(nullptr);
         variables.push_back(nullptr);
         pid_t child = 0;
-        const int error = ::posix_spawn(&child, argv[0].c_str(), &actions_, &attributes_,
-                                        arguments.data(), variables.data());
+        const int error = ::posix_spawnp(&child, argv[0].c_str(), &actions_, &attributes_,
+                                         arguments.data(), variables.data());
         if (error == 0) return child;
         return fail(Errc::unreachable,
                     fmt::format("{} cannot be started: {}", argv[0], std::strerror(error)));
@@ -111,8 +118,11 @@ class Child {
                 {pidfd_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}};
             (void)::poll(looks, 3, static_cast<int>(std::min<std::int64_t>(left, 60000)));
             over = looks[0].revents != 0;
-            read(output_, end_.output);
-            read(errors_, end_.errors);
+            read(output_, end_.output, most_);
+            end_.too_much = end_.output.size() > most_;
+            read(errors_, end_.errors, most_errors_at_once);
+            if (end_.errors.size() > kept_errors)
+                end_.errors.erase(0, end_.errors.size() - kept_errors);
         }
         reap();
         return std::move(end_);
@@ -120,17 +130,14 @@ class Child {
 
   private:
     // A child of its own that goes on may hold the pipe: what is there now is all.
-    void read(UniqueFd& from, std::string& into) {
+    void read(UniqueFd& from, std::string& into, std::size_t most) {
         char buffer[4096];
         while (from) {
             const ssize_t n = ::read(from.get(), buffer, sizeof buffer);
             if (n == 0) from.reset();
             if (n <= 0) return;
             into.append(buffer, static_cast<std::size_t>(n));
-            if (into.size() > most_) {
-                end_.too_much = true;
-                return;
-            }
+            if (into.size() > most) return;
         }
     }
 
@@ -159,13 +166,15 @@ bool names_a_secret(const std::string& lower) {
 
 }  // namespace
 
-Result<CommandEnd> run_site_command(const std::vector<std::string>& argv, std::chrono::seconds limit,
-                               std::size_t most_bytes) {
+Result<CommandEnd> run_site_command(const std::vector<std::string>& argv,
+                                    std::chrono::seconds limit, std::size_t most_bytes,
+                                    std::vector<std::string> environment) {
     const auto until = Clock::now() + limit;
     auto output = make_pipe(), errors = make_pipe();
     if (!output) return tl::unexpected(output.error());
     if (!errors) return tl::unexpected(errors.error());
-    auto pid = Spawn(output->writer.get(), errors->writer.get()).start(argv);
+    auto pid =
+        Spawn(output->writer.get(), errors->writer.get()).start(argv, std::move(environment));
     if (!pid) return tl::unexpected(pid.error());
     output->writer.reset();
     errors->writer.reset();

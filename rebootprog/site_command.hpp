@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Runs a site's own program: no shell, a process group of its own, nothing inherited but PATH,
-// HOME, LANG and SLURM_CONF, standard input from /dev/null, no other descriptor open, a limit for
-// its time and for what it writes. Thread-safe.
+// Runs a site's own program: no shell, a process group of its own, standard input from
+// /dev/null, no other descriptor open, a limit for its time and for what it writes. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -26,9 +25,12 @@ struct CommandEnd {
     bool ended() const { return exit_status >= 0; }
 };
 
-// Errc::unreachable: it could not be started at all; nothing has happened.
-Result<CommandEnd> run_site_command(const std::vector<std::string>& argv, std::chrono::seconds limit,
-                               std::size_t most_bytes);
+// MOST_BYTES of standard output; of standard error the end is kept. ENVIRONMENT ("NAME=value"),
+// when it is empty: our PATH, HOME and SLURM_CONF, and LANG=C.UTF-8. Errc::unreachable: it could
+// not be started at all; nothing has happened.
+Result<CommandEnd> run_site_command(const std::vector<std::string>& argv,
+                                    std::chrono::seconds limit, std::size_t most_bytes,
+                                    std::vector<std::string> environment = {});
 
 // The words of TEMPLATE_TEXT (between blanks) with VALUES ("node" for {node}) put in.
 // Errc::invalid: a value would be taken for an option, or holds a control character.

@@ -106,6 +106,12 @@ std::vector<unit::Rule> run_rules() {
              const auto end = run("yes", 10s, 10000);
              unit::expect(end.too_much && !end.ended(), "killed");
          }},
+        {"of standard error the end is kept",
+         [] {
+             const auto end = run("yes x | head -c 300000 >&2; echo last >&2", 10s, 100);
+             unit::expect(end.ended() && end.errors.size() <= 4096, "shortened");
+             unit::expect(end.errors.ends_with("x\nlast\n"), "its end");
+         }},
         {"a signal is told from an exit", [] { unit::expect_equal(run("kill -9 $$").signal, 9); }},
         {"a program that is not there: nothing has happened",
          [] {
