@@ -9,7 +9,7 @@ import pytest
 import slurmconf
 from machines import wait_until
 from namespace import LAB
-from test_main_job import extra
+from test_main_job import extra, submit_rebuild
 
 CLOUD = ["n2", "n3", "n4"]
 PROGRAMS = {"ResumeProgram": "/usr/sbin/cohort-resume", "SuspendProgram": "/usr/sbin/cohort-suspend",
@@ -70,6 +70,9 @@ def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
     # Meanwhile nova never ends with n4, so that Slurm gives it up: see below.
     site.cloud.next("n4", outcome="stuck")
     site.waiting = site.submit("-p", "cloud", "-w", "n4", wrap="true")
+    # With power saving on, Slurm up to 25.11 runs ResumeProgram for a rebuild job too.
+    site.set_desired("n1", "v2")
+    rebuild = submit_rebuild(site, "n1")
     used = ["n2", "n3"]
     job = site.submit("-p", "cloud", "-w", "n[2-3]", "-N2", "-o", "/shared/home/alice/two.out", wrap="srun hostname")
     site.wait_job(job, seconds=60)
@@ -85,6 +88,8 @@ def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
     wait_until(lambda: all("cohort_rev" in extra(site, node) for node in used), 20, "they are labelled", 0.3)
     labels = {extra(site, node)["cohort_rev"] for node in used}
     assert len(labels) == 1 and all(extra(site, node)["cohort_want"]["act"] == "create" for node in used)
+    site.wait_job(rebuild, seconds=60)
+    assert site.boots("n1")[-1]["content"] == "v2"
     order(site, "v2")
     wait_until(lambda: not set(used) & set(servers(site)), 60, "their servers are gone", 0.3)
     wait_powered_down(site, *used)
