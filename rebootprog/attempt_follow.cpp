@@ -5,6 +5,7 @@
 
 #include "common/log.hpp"
 #include "rebootprog/attempt_runner.hpp"
+#include "rebootprog/rollout_row.hpp"
 
 namespace cohort {
 namespace {
@@ -137,7 +138,7 @@ Outcome AttemptRunner::node_fault(const std::string& why) {
 
 Outcome AttemptRunner::unsure(const std::string& why) {
     take_out(
-        fmt::format("{} {} may still be under way: {}", attempt_.action, attempt_.request, why));
+        fmt::format("{} {} {}: {}", attempt_.action, attempt_.request, unsure_words, why));
     attempt_.outcome = Outcome::unsure;
     attempt_.reason = why;
     save();

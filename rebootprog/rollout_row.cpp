@@ -170,7 +170,8 @@ class RowUpdate {
         const auto& want = node.record.want;
         const bool told = want && want->at >= attempt.posted;
         const bool old = !told || reason == direct_reason(row().rollout) ||
-                         reason == reboot_reason(row().rollout) || reason == lost_wish_reason;
+                         reason == reboot_reason(row().rollout) || reason == lost_wish_reason ||
+                         reason.find(unsure_words) != std::string::npos;
         if (told && old && is_out_by_us(node) && runs_it(node, row()) && !node.state.rebooting()) {
             // It came back DOWN from `scontrol reboot`, or our re-asserting met join's RESUME.
             change_.changed = change_.give_back = true;

@@ -71,5 +71,7 @@ std::string reboot_reason(std::int64_t rollout);
 // And while it judges itself again, after advance has written its wish anew.
 inline constexpr std::string_view lost_wish_reason =
     "its wish was lost with slurmctld's state and is written again";
+// In the reason while nobody knows how the cloud's action has ended; `advance` finds out.
+inline constexpr std::string_view unsure_words = "may still be under way";
 
 }  // namespace cohort
