@@ -107,7 +107,7 @@ Status bring_up_to_date(sqlite3* db, const std::string& path) {
     bool good = known && run(schema);
     for (std::int64_t v = std::max<std::int64_t>(1, known.value_or(1)); good && v < schema_version;
          ++v)
-        good = run(steps[v - 1]);
+        good = run(steps[v - 1]);  // cppcheck-suppress negativeIndex ; v is 1 at least
     if (good && run(fmt::format("PRAGMA user_version={}", schema_version)) && run("COMMIT"))
         return {};
     auto failed = sqlite::failure(db, "cannot prepare " + path);

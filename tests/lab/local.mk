@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: real Slurm daemons and nodes on one machine, for the demo and the system tests.
 EXTRA_DIST += \
+	tests/lab/build-here \
 	tests/lab/build-in-root \
 	tests/lab/cloudlink.py \
 	tests/lab/controller-boot \
