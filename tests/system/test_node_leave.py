@@ -30,7 +30,7 @@ def script(name: str, text: str) -> None:
 def lab(module_lab):
     module_lab.stop()
     script("slurmd-options", OPTIONS)
-    made = module_lab(nodes=2, dynamic=1)
+    made = module_lab(nodes=2, dynamic=1, conf={"RebootProgram": "/bin/true"})
     if not made.program("/usr/sbin/cohort-node"):
         pytest.skip("cohort-node is not installed in COHORT_STAGE")
     made.wait_joined()
@@ -164,7 +164,7 @@ def test_a_reboot_by_slurm_is_no_leave(lab):
     done = leave(lab, STATIC)
     assert done.returncode == 0 and "does not leave" in done.stderr, done
     assert "cohort: leave" not in lab.node(STATIC).get("Reason", "")
-    lab.run("scontrol", "cancel_reboot", STATIC, check=False)
+    time.sleep(3)  # Slurm misses a boot that comes within two seconds of its request
 
 
 def test_without_a_controller_nothing_is_changed(lab):
