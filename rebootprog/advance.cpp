@@ -258,12 +258,10 @@ int advance(const Site& site, bool verbose) {
         return exit_code::try_again;
     }
     if (!lock) return report(lock.error());
-    if (site.slurm.controllers.size() > 1)
-        if (const auto host = active_elsewhere(site.state_dir, site.settings(), host_name(), seconds_now());
-            !host.empty()) {
-            log::info("the active controller is {}: nothing to do here", host);
-            return exit_code::ok;
-        }
+    if (const auto host = standby_for(site); !host.empty()) {
+        log::info("the active controller is {}: nothing to do here", host);
+        return exit_code::ok;
+    }
     auto journal = Journal::open(site.state_dir);
     if (!journal) {
         log::error("{}", journal.error().message);

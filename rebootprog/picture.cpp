@@ -37,4 +37,9 @@ std::string active_elsewhere(const std::string& state_dir, const Settings& setti
     return picture->header.host == host ? std::string() : picture->header.host;
 }
 
+std::string standby_for(const Site& site) {
+    if (site.slurm.controllers.size() < 2) return {};
+    return active_elsewhere(site.state_dir, site.settings(), host_name(), seconds_now());
+}
+
 }  // namespace cohort

@@ -9,6 +9,7 @@
 #include "common/result.hpp"
 #include "common/settings.hpp"
 #include "common/snapshot_file.hpp"
+#include "rebootprog/site.hpp"
 
 namespace cohort {
 
@@ -24,5 +25,8 @@ bool is_fresh(const SnapshotHeader& header, const Settings& settings, double now
 // where no plugin says so: the locks in StateDir keep two programs apart anyway.
 std::string active_elsewhere(const std::string& state_dir, const Settings& settings,
                              const std::string& host, double now);
+
+// The same for this machine; empty where there is one controller.
+std::string standby_for(const Site& site);
 
 }  // namespace cohort

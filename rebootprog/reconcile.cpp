@@ -2,11 +2,9 @@
 #include "rebootprog/reconcile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "common/file.hpp"
 #include "common/log.hpp"
@@ -16,6 +14,7 @@
 #include "common/text.hpp"
 #include "rebootprog/engine.hpp"
 #include "rebootprog/inventory.hpp"
+#include "rebootprog/picture.hpp"
 #include "rebootprog/reconcile_decide.hpp"
 #include "rebootprog/reconcile_journal.hpp"
 #include "rebootprog/rollout_journal.hpp"
@@ -174,14 +173,6 @@ void print(const std::vector<ReconcileAct>& acts, const ReconcileOptions& option
 
 }  // namespace
 
-bool on_primary_controller(const ControllerConfig& slurm) {
-    if (slurm.controllers.size() < 2) return true;
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return false;
-    const auto label = [](std::string_view host) { return host.substr(0, host.find('.')); };
-    return text::iequals(label(name.data()), label(slurm.controllers.front()));
-}
-
 int reconcile(const Site& site, const ReconcileOptions& options, const std::string& who) {
     Site ruled = site;
     if (!options.min_age.empty()) {
@@ -192,10 +183,8 @@ int reconcile(const Site& site, const ReconcileOptions& options, const std::stri
         ruled.configuration.site.reconcile_age =
             std::chrono::duration_cast<std::chrono::seconds>(*age);
     }
-    if (!on_primary_controller(site.slurm)) {
-        if (!options.quiet)
-            log::info("{} is the primary controller: nothing is done here",
-                      site.slurm.controllers.front());
+    if (const auto host = standby_for(site); !host.empty()) {
+        if (!options.quiet) log::info("the active controller is {}: nothing to do here", host);
         return exit_code::ok;
     }
     auto lock = try_lock_file(site.state_dir + "/reconcile.lock");

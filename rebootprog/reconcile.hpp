@@ -22,7 +22,4 @@ struct ReconcileOptions {
 
 int reconcile(const Site& site, const ReconcileOptions& options, const std::string& who);
 
-// This machine is the first of SlurmctldHost, or the only one there is.
-bool on_primary_controller(const ControllerConfig& slurm);
-
 }  // namespace cohort
