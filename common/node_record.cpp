@@ -16,6 +16,7 @@ constexpr const char* key_revision = "cohort_rev";
 constexpr const char* key_root = "cohort_root";
 constexpr const char* key_want = "cohort_want";
 constexpr const char* key_out = "cohort_out";
+constexpr const char* key_hold = "cohort_hold";
 
 Result<Json> parse_object(std::string_view extra) {
     if (text::trim(extra).empty()) return json::object();
@@ -69,6 +70,7 @@ std::string write_record(json_t* object, const NodeRecord& record) {
     put_or_remove(object, key_revision, record.revision);
     put_or_remove(object, key_root, record.root);
     put_or_remove(object, key_out, record.out_reason);
+    put_or_remove(object, key_hold, record.hold);
     json_object_del(object, key_want);
     if (record.want) json::set(object, key_want, write_want(*record.want));
     return json_object_size(object) == 0 ? std::string() : json::dump(object);
@@ -84,6 +86,7 @@ Result<NodeRecord> parse_extra(std::string_view extra) {
     if (!is_revision_name(record.revision)) record.revision.clear();
     record.root = json::string(object->get(), key_root);
     record.out_reason = json::string(object->get(), key_out);
+    record.hold = json::string(object->get(), key_hold);
     if (const json_t* want = json::get(object->get(), key_want); json_is_object(want))
         record.want = parse_want(want);
     return record;
@@ -115,6 +118,10 @@ std::string merge_features(std::string_view features, std::string_view revision)
 
 bool is_our_reason(std::string_view reason) {
     return reason.starts_with(reason_prefix);
+}
+
+std::string hold_reason(std::string_view hold) {
+    return fmt::format("{} holds it", hold);
 }
 
 }  // namespace cohort

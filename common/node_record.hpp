@@ -5,9 +5,12 @@
 //
 //   cohort_rev   the published revision ("rev_<16hex>"); absent = unlabelled or withdrawn
 //   cohort_root  identity of the root content that published it (16 hex digits)
-//   cohort_want  {image, stamp, rev, act, request, at, from, root, result}: what the last attempt was to
+//   cohort_want  {image, stamp, rev, act, request, at, from, root, result}: what the last attempt
+//   was to
 //                make of the node, and how the cloud's action ended
-//   cohort_out   the reason why we took the node out of service (26.05 can lose Slurm's own)
+//   cohort_hold  whose hold keeps the node out until that lifts it ("barrier 3"), whatever the
+//   reason says cohort_out   the reason why we took the node out of service (26.05 can lose Slurm's
+//   own)
 //
 // Pure values; the one writer is common/slurm/node_writer.hpp.
 #pragma once
@@ -50,6 +53,7 @@ struct NodeRecord {
     std::string revision;  // empty: unlabelled or withdrawn
     std::string root;
     std::string out_reason;
+    std::string hold;
     std::optional<Want> want;
 
     bool withdrawn() const { return revision.empty() && want.has_value(); }
@@ -72,5 +76,8 @@ std::string merge_features(std::string_view features, std::string_view revision)
 // Reasons of ours begin with this; a drain or a FAIL without it is never cleared.
 inline constexpr std::string_view reason_prefix = "cohort: ";
 bool is_our_reason(std::string_view reason);
+
+// The reason, without the prefix, of a node that HOLD ("barrier 3") keeps out.
+std::string hold_reason(std::string_view hold);
 
 }  // namespace cohort

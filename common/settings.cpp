@@ -221,6 +221,7 @@ const std::vector<Key>& keys() {
         {"InventoryCommand", false, path_key(&S::inventory_command)},
         {"InventoryTimeout", false, duration_key(&S::inventory_timeout, milliseconds(1000))},
         {"ReconcileAge", false, duration_key(&S::reconcile_age, milliseconds(0))},
+        {"BarrierTest", false, path_key(&S::barrier_test)},
         {"ReconcileGrace", false, duration_key(&S::reconcile_grace, milliseconds(0))},
     };
     return table;

@@ -86,6 +86,9 @@ struct Settings {
     std::chrono::seconds inventory_timeout{60};
     std::chrono::seconds reconcile_age{120};
     std::chrono::seconds reconcile_grace{300};
+
+    // scohort barrier.
+    std::string barrier_test;  // an argument vector, words between white space
 };
 
 // One Cohort= line: the site's settings with that line's values over them.

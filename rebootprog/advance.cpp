@@ -13,6 +13,7 @@
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/advance_decide.hpp"
 #include "rebootprog/backends.hpp"
+#include "rebootprog/barrier_lock.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/engine.hpp"
 #include "rebootprog/picture.hpp"
@@ -233,6 +234,8 @@ Result<UniqueFd> lock_advance(const Site& site, int seconds) {
 int take_step(const Site& site, Journal& journal, const std::string& who, bool verbose) {
     Repairs repairs(site, journal);
     RolloutHand hand(site, journal, who);
+    const auto closed = assert_all_closed(site, journal, who);
+    if (!closed) log::error("{}", closed.error().message);
     repairs.probe();
     for (int look = 0; look < most_looks; ++look) {
         auto seen = observe(site, journal);
@@ -248,7 +251,7 @@ int take_step(const Site& site, Journal& journal, const std::string& who, bool v
         if (!hand.look_again) break;
     }
     if (verbose && repairs.acts + hand.acts == 0) log::info("nothing to do");
-    return repairs.failures + hand.failures == 0 ? exit_code::ok : exit_code::some_failed;
+    return closed && repairs.failures + hand.failures == 0 ? exit_code::ok : exit_code::some_failed;
 }
 
 int advance(const Site& site, bool verbose) {

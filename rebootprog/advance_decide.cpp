@@ -53,7 +53,8 @@ void decide_node(const Node& node, const Attempt* attempt, bool breaker_open, st
     // While Slurm still waits for the reboot, a resumed node would hang in POWERING_UP. A node that
     // was broken before it stayed untouched is still broken.
     if (attempt && attempt->outcome == Outcome::untouched && !breaker_open && is_out(node) &&
-        node.has_our_reason() && !node.state.rebooting() && !record.withdrawn())
+        node.has_our_reason() && !node.state.rebooting() && !record.withdrawn() &&
+        record.hold.empty())
         add(Kind::give_back, attempt->reason);
 }
 

@@ -20,6 +20,7 @@
 #include "common/guard/emergency.hpp"
 #include "common/slurm/load.hpp"
 #include "common/text.hpp"
+#include "rebootprog/barrier_journal.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/journal.hpp"
 #include "rebootprog/picture.hpp"
@@ -163,6 +164,13 @@ std::string folder_fault(const std::string& dir, const std::string& owner) {
 void read_journal(const std::vector<Node>& nodes, StateFacts& facts) {
     if (!exists(facts.dir + "/journal.db")) return;
     auto journal = Journal::open(facts.dir);
+    if (journal)
+        if (const auto barriers = BarrierJournal(*journal).unfinished())
+            for (const auto& one : *barriers)
+                facts.barrier +=
+                    fmt::format("{}cohort {} is closed by {} at step {}{}{}",
+                                facts.barrier.empty() ? "" : "; ", one.cohort, one.name(),
+                                name_of(one.step), one.why.empty() ? "" : ": ", one.why);
     auto attempts = journal ? journal->latest_attempts()
                             : Result<std::vector<Attempt>>(tl::unexpected(journal.error()));
     if (!attempts) {

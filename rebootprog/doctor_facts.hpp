@@ -58,6 +58,7 @@ struct StateFacts {
     std::optional<double> snapshot_age;  // seconds; nothing: the plugin wrote none
     std::string snapshot_fault;          // why the plugin does not use cohort.conf
     std::string breaker;                 // why it is open
+    std::string barrier;                 // which cohort one keeps closed, since when, and why
     bool guard_off = false;
     // Seconds from the beginning of a rebuild to the boot of the node, of those that are on record.
     std::vector<std::int64_t> rebuild_seconds;

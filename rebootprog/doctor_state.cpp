@@ -72,6 +72,12 @@ Finding check_breaker(const StateFacts& state) {
                                   state.breaker));
 }
 
+Finding check_barrier(const StateFacts& state) {
+    const char* name = "barrier";
+    if (state.barrier.empty()) return pass(name, "no cohort is closed");
+    return warn(name, state.barrier + ". No user's job begins there until it has gone through");
+}
+
 Finding check_guard(const DoctorFacts& facts) {
     const char* name = "guard";
     if (facts.state.guard_off)
@@ -97,6 +103,7 @@ void check_state(const DoctorFacts& facts, Findings& found) {
     found.push_back(check_plugin_at_work(facts));
     found.push_back(check_timer(facts));
     found.push_back(check_breaker(facts.state));
+    found.push_back(check_barrier(facts.state));
     found.push_back(check_guard(facts));
     found.push_back(check_clock(facts.host));
 }

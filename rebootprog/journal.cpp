@@ -16,7 +16,7 @@
 namespace cohort {
 namespace {
 
-constexpr std::int64_t schema_version = 3;
+constexpr std::int64_t schema_version = 4;
 constexpr int busy_timeout_ms = 30000;
 
 constexpr const char* schema = R"(
@@ -52,6 +52,12 @@ CREATE TABLE quarantine (
 )",
     R"(
 CREATE TABLE stale_nodes (node TEXT PRIMARY KEY, since INTEGER NOT NULL);
+)",
+    R"(
+CREATE TABLE barriers (
+    id INTEGER PRIMARY KEY, state INTEGER NOT NULL, step INTEGER NOT NULL, cohort TEXT, nodes TEXT,
+    others TEXT, partitions TEXT, image TEXT, revision TEXT, command TEXT, who TEXT, reason TEXT,
+    why TEXT, began INTEGER NOT NULL, ended INTEGER, replaced INTEGER, rollout INTEGER);
 )"};
 static_assert(std::size(steps) == schema_version - 1);
 

@@ -89,6 +89,7 @@ class Journal {
     Result<std::vector<Event>> events(int limit) const;
 
   private:
+    friend class BarrierJournal;
     friend class ReconcileJournal;
     friend class RolloutJournal;
     struct State;

@@ -24,6 +24,18 @@ librebuild_la_SOURCES = \
 	rebootprog/backend_nova.hpp \
 	rebootprog/backends.cpp \
 	rebootprog/backends.hpp \
+	rebootprog/barrier.cpp \
+	rebootprog/barrier.hpp \
+	rebootprog/barrier_journal.cpp \
+	rebootprog/barrier_journal.hpp \
+	rebootprog/barrier_lock.cpp \
+	rebootprog/barrier_lock.hpp \
+	rebootprog/barrier_replace.cpp \
+	rebootprog/barrier_run.cpp \
+	rebootprog/barrier_run.hpp \
+	rebootprog/barrier_try.cpp \
+	rebootprog/barrier_verb.cpp \
+	rebootprog/barrier_verb.hpp \
 	rebootprog/choke_point.cpp \
 	rebootprog/choke_point.hpp \
 	rebootprog/cloud_views.cpp \
@@ -217,6 +229,7 @@ libruntime_la_LIBADD = libcohort.la
 if HAVE_CHECK
 REBUILD_UNIT_TESTS = \
 	tests/unit/advance_decide_test \
+	tests/unit/barrier_test \
 	tests/unit/attempt_pace_test \
 	tests/unit/attempt_test \
 	tests/unit/backend_exec_test \
@@ -266,6 +279,9 @@ tests_unit_power_test_SOURCES = \
 	tests/unit/power_test.cpp
 tests_unit_power_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_power_test_LDADD = librebuild.la $(UNIT_LDADD)
+tests_unit_barrier_test_SOURCES = tests/unit/barrier_test.cpp
+tests_unit_barrier_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_barrier_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_decide_test_SOURCES = tests/unit/decide_test.cpp
 tests_unit_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -109,6 +109,7 @@ NodeDecision decide_verify(const NodeRecord& record, const NodeFacts& facts, boo
 }
 
 bool is_behind_barrier(const Node& node) {
+    if (!node.record.hold.empty()) return true;
     const std::string& reason = node.reason.empty() ? node.record.out_reason : node.reason;
     return (node.state.drain || node.state.fail) && reason.starts_with(barrier_reason);
 }

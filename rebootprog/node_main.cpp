@@ -51,6 +51,7 @@ struct RuntimeVerbs {
                                           "as arguments of a dynamic node's slurmd");
         revision->add_option("--conf", options.conf, "the site's own KEY=VALUE ...")->needs(slurmd);
         revision->add_option("--features", options.features, "more features")->needs(slurmd);
+        revision->add_flag("--own", options.own, "the label of what runs here, and nothing else");
         for (auto* verb : {write, check, revision})
             verb->add_option("--directory", options.directory, "where the profile is");
         report = app.add_subcommand("report", "put the launch gate's reason on this node");

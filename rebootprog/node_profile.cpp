@@ -138,7 +138,30 @@ int node_profile_check(const ProfileOptions& options) {
     return exit_code::ok;
 }
 
+namespace {
+
+// What the sealed profile, else the stamp, says; a node without either has its published label
+// only.
+int own_label(const Settings& site) {
+    const auto facts = read_node_facts(site);
+    if (!facts.profile_fault.empty())
+        return failed("no revision", Error{Errc::invalid, facts.profile_fault});
+    std::string label = own_revision(facts);
+    if (label.empty())
+        if (const auto published = read_published();
+            published && published->boot_id == facts.boot_id)
+            label = published->revision;
+    if (label.empty())
+        return failed("no revision",
+                      Error{Errc::not_found, "no profile, no stamp, no published label"});
+    fmt::print("{}\n", label);
+    return exit_code::ok;
+}
+
+}  // namespace
+
 int node_revision(const Settings& site, const ProfileOptions& options) {
+    if (options.own) return own_label(site);
     const bool computed = options.from_env || !options.settings_file.empty();
     auto profile =
         computed ? revision_of_this_node(site, options) : read_profile(directory_of(options));

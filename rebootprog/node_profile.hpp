@@ -22,6 +22,7 @@ struct ProfileOptions {
     bool require_exports = false;
     bool json = false;
     bool slurmd = false;  // revision: print what a dynamic node's slurmd is started with
+    bool own = false;     // revision: print the label of what runs here, from files alone
     std::string conf, features;  // of that: the site's own keys and features
     std::string directory;  // empty: what plugstack.conf of this node says (node_gate.hpp)
 };

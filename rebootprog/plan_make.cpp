@@ -229,25 +229,6 @@ std::vector<std::string> names_of(const std::vector<Node>& nodes) {
     return names;
 }
 
-Result<std::vector<std::string>> chosen_names(const Site& site, const Choice& choice,
-                                              const std::vector<Node>& all) {
-    const int given = !choice.nodes.empty() + !choice.partition.empty() + !choice.cohort.empty();
-    if (given > 1)
-        return fail(Errc::invalid, "name nodes (-w), a partition (-p) or a cohort, not several");
-    if (!choice.nodes.empty()) return slurm::expand_hosts(choice.nodes);
-    if (!choice.partition.empty()) return nodes_of_partition(choice.partition);
-    if (choice.cohort.empty()) return names_of(all);
-    for (const auto& line : site.configuration.cohorts)
-        if (line.name == choice.cohort)
-            return text::iequals(line.nodes, "ALL")
-                       ? Result<std::vector<std::string>>(names_of(all))
-                       : slurm::expand_hosts(line.nodes);
-    if (auto names = nodes_of_partition(choice.cohort)) return names;
-    return fail(Errc::invalid, fmt::format("there is no cohort and no partition {}: see Cohort= "
-                                           "lines in cohort.conf, and sinfo",
-                                           choice.cohort));
-}
-
 bool guarded(const Site& site, const std::string& node) {
     return settings_for(site, {node}).mixed_revision != MixedRevision::off;
 }
@@ -266,6 +247,25 @@ const char* name_of(Verdict verdict) {
             return "blocked";
     }
     return "blocked";
+}
+
+Result<std::vector<std::string>> chosen_names(const Site& site, const Choice& choice,
+                                              const std::vector<Node>& all) {
+    const int given = !choice.nodes.empty() + !choice.partition.empty() + !choice.cohort.empty();
+    if (given > 1)
+        return fail(Errc::invalid, "name nodes (-w), a partition (-p) or a cohort, not several");
+    if (!choice.nodes.empty()) return slurm::expand_hosts(choice.nodes);
+    if (!choice.partition.empty()) return nodes_of_partition(choice.partition);
+    if (choice.cohort.empty()) return names_of(all);
+    for (const auto& line : site.configuration.cohorts)
+        if (line.name == choice.cohort)
+            return text::iequals(line.nodes, "ALL")
+                       ? Result<std::vector<std::string>>(names_of(all))
+                       : slurm::expand_hosts(line.nodes);
+    if (auto names = nodes_of_partition(choice.cohort)) return names;
+    return fail(Errc::invalid, fmt::format("there is no cohort and no partition {}: see Cohort= "
+                                           "lines in cohort.conf, and sinfo",
+                                           choice.cohort));
 }
 
 const Settings& settings_for(const Site& site, const std::vector<std::string>& nodes) {

@@ -57,6 +57,10 @@ struct PlanData {
 // Errc::invalid names what was not understood; Errc::unreachable: Slurm or the cloud.
 Result<PlanData> make_plan(const Site& site, const Journal& journal, const Choice& choice);
 
+// The names that CHOICE means, of ALL nodes that Slurm knows (one RPC where a partition is meant).
+Result<std::vector<std::string>> chosen_names(const Site& site, const Choice& choice,
+                                              const std::vector<Node>& all);
+
 // The settings that hold for all of NODES: those of the Cohort= line that holds them all, else the
 // site's.
 const Settings& settings_for(const Site& site, const std::vector<std::string>& nodes);

@@ -32,6 +32,7 @@ bool drained_by_another(const Node& node) {
 // What works on a node; nothing: nobody does.
 std::optional<std::string> worked_on(const Node& node, const ReconcileView& view) {
     if (const auto* what = find(view.under_rebuild, node.name)) return *what;
+    if (!node.record.hold.empty()) return hold_reason(node.record.hold);
     if (node.state.rebooting()) return "it is rebooting";
     return std::nullopt;
 }

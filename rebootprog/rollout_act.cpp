@@ -12,6 +12,7 @@
 #include "common/log.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/job_writer.hpp"
+#include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "common/text.hpp"
 #include "rebootprog/plan_make.hpp"
@@ -164,7 +165,11 @@ Status RolloutHand::submit(RolloutAct& act) {
 // The row first: an attempt that nobody waits for would be taken for somebody else's.
 Status RolloutHand::rebuild(RolloutAct& act) {
     auto& row = act.row;
-    if (auto noted = slurm::take_out(row.node, direct_reason(act.rollout.id)); !noted) return noted;
+    const auto node = slurm::load_node(row.node);
+    if (!node) return tl::unexpected(node.error());
+    const std::string& hold = node->record.hold;
+    const auto reason = hold.empty() ? direct_reason(act.rollout.id) : hold_reason(hold);
+    if (auto noted = slurm::take_out(row.node, reason); !noted) return noted;
     row.step = Step::rebuilding;
     row.why.clear();
     row.started = now();

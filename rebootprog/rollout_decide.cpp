@@ -131,6 +131,8 @@ class Decider {
             if (!node) continue;
             if (row.direct && !(node->state.fail && node->has_our_reason())) row.direct = false;
             if (!row.direct && node->state.fail && node->has_our_reason()) row.direct = true;
+            // Behind a barrier a job could never start.
+            if (!row.direct && !node->record.hold.empty()) continue;
             if (!row.direct) {
                 if (!via_reboot() && !index_.other_job(rollout_.id, row)) add(Kind::submit, row);
             } else if (may_begin(row) && window_open() && !seen_.breaker_open &&
@@ -159,9 +161,7 @@ class Decider {
         return out;
     }
 
-    std::size_t limit() const {
-        return out_limit(rollout_, view_.scope.size());
-    }
+    std::size_t limit() const { return out_limit(rollout_, view_.scope.size()); }
 
     // It could be begun: its job is held by us (an administrator's own hold is his), or, without
     // jobs, nothing was asked for yet; on a node that is out nothing can start.

@@ -27,7 +27,9 @@ bool runs_it(const Node& node, const RolloutNode& row) {
            !node.record.revision.empty();
 }
 
+// A node behind a barrier stays out when it has proved itself: the barrier opens it.
 bool proved(const Node& node, const RolloutNode& row) {
+    if (!node.record.hold.empty()) return runs_it(node, row) && !node.state.rebooting();
     return runs_it(node, row) && !is_out_by_us(node) && !node.state.rebooting() &&
            node.state.base != NodeState::Base::down && node.state.base != NodeState::Base::unknown;
 }
@@ -171,7 +173,8 @@ class RowUpdate {
         const bool told = want && want->at >= attempt.posted;
         const bool old = !told || reason == direct_reason(row().rollout) ||
                          reason == reboot_reason(row().rollout) || reason == lost_wish_reason ||
-                         reason.find(unsure_words) != std::string::npos;
+                         reason.find(unsure_words) != std::string::npos ||
+                         (!node.record.hold.empty() && reason == hold_reason(node.record.hold));
         if (told && old && is_out_by_us(node) && runs_it(node, row()) && !node.state.rebooting()) {
             // It came back DOWN from `scontrol reboot`, or our re-asserting met join's RESUME.
             change_.changed = change_.give_back = true;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "rebootprog/barrier.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/journal.hpp"
 #include "rebootprog/rollout.hpp"
@@ -49,6 +50,7 @@ struct View {
     std::uint32_t slots_used = 0, slots = 0;           // actions of the cloud
     std::optional<Breaker> breaker;
     std::vector<Quarantine> quarantined;
+    std::vector<Barrier> barriers;  // that are closed
 };
 
 struct Progress {

@@ -31,6 +31,22 @@ Json rollout_of(const Rollout& rollout) {
     return out;
 }
 
+Json barrier_json(const Barrier& barrier) {
+    Json out = json::object();
+    json::set(out.get(), "id", barrier.id);
+    json::set(out.get(), "cohort", barrier.cohort);
+    json::set(out.get(), "state", name_of(barrier.state));
+    json::set(out.get(), "step", name_of(barrier.step));
+    json::set(out.get(), "why", barrier.why);
+    json::set(out.get(), "nodes", barrier.nodes);
+    json::set(out.get(), "revision", barrier.revision);
+    json::set(out.get(), "image", barrier.image);
+    json::set(out.get(), "rollout", barrier.rollout);
+    json::set(out.get(), "who", barrier.who);
+    set_time(out.get(), "began", barrier.began);
+    return out;
+}
+
 Json progress_json(const View& view, const Progress& progress) {
     Json out = json::object();
     json::set(out.get(), "total", number(progress.total));
@@ -92,6 +108,10 @@ std::string json_of(const View& view) {
     for (const auto& image : view.quarantined)
         json_array_append_new(quarantined.get(), json_string(image.image.c_str()));
     json::set(out.get(), "quarantined", std::move(quarantined));
+    Json barriers = json::array();
+    for (const auto& barrier : view.barriers)
+        json_array_append_new(barriers.get(), barrier_json(barrier).release());
+    json::set(out.get(), "barriers", std::move(barriers));
     Json nodes = json::array();
     for (const auto* list : {&view.nodes, &view.others})
         for (const auto& node : *list)

@@ -64,6 +64,15 @@ std::string service_line(const View& view, const Progress& progress) {
                               view.users_running, view.users_waiting, view.slots_used, view.slots);
 }
 
+std::string barrier_line(const Barrier& barrier, std::int64_t now) {
+    std::string text =
+        fmt::format("Cohort {} is CLOSED by {} since {}, at step {}", barrier.cohort,
+                    barrier.name(), clock_of(barrier.began, now), name_of(barrier.step));
+    if (barrier.why.empty()) return text;
+    return text + fmt::format(", and it has stopped: {}. Then: scohort barrier --cohort {}",
+                              barrier.why, barrier.cohort);
+}
+
 }  // namespace
 
 std::vector<std::string> headline_of(const View& view, const Progress& progress) {
@@ -73,6 +82,7 @@ std::vector<std::string> headline_of(const View& view, const Progress& progress)
             fmt::format("THE CLOUD IS OUT OF REACH since {}: {}. Nothing begins until "
                         "it answers",
                         clock_of(view.breaker->opened, view.now), view.breaker->reason));
+    for (const auto& barrier : view.barriers) lines.push_back(barrier_line(barrier, view.now));
     for (const auto& image : view.quarantined)
         lines.push_back(fmt::format("Image {} is in quarantine since {}: {}", image.image,
                                     clock_of(image.since, view.now), image.reason));

@@ -11,6 +11,8 @@
 
 #include "common/file.hpp"
 #include "common/log.hpp"
+#include "common/slurm/hostlist.hpp"
+#include "rebootprog/barrier_journal.hpp"
 #include "rebootprog/report_collect.hpp"
 #include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/view_collect.hpp"
@@ -43,14 +45,38 @@ std::string took(std::int64_t from, std::int64_t to) {
     return from == 0 || to < from ? "-" : span_of(to - from);
 }
 
-int print_rollouts(const RolloutJournal& journal, const HistoryOptions& options) {
+std::vector<std::string> row_of(const Barrier& barrier, std::int64_t now) {
+    const auto nodes = slurm::expand_hosts(barrier.nodes);
+    const bool closed = barrier.state == BarrierState::closed;
+    const std::string state = fmt::format(
+        "{}{}", name_of(barrier.state), closed ? fmt::format(" ({})", name_of(barrier.step)) : "");
+    const bool opened = barrier.state == BarrierState::opened;
+    const std::string count = fmt::format("{}", nodes ? nodes->size() : 0);
+    return {barrier.name(),
+            state,
+            clock_of(barrier.began, now),
+            took(barrier.began, closed ? now : barrier.ended),
+            count,
+            opened ? count : "-",
+            "-",
+            barrier.who,
+            or_dash(barrier.why.empty() ? barrier.reason : barrier.why)};
+}
+
+int print_rollouts(const Journal& whole, const HistoryOptions& options) {
+    const RolloutJournal journal(whole);
     const std::int64_t now = std::time(nullptr);
+    const auto barriers = BarrierJournal(whole).barriers(options.limit);
+    if (!barriers) return complain(barriers.error());
     const auto rollouts = journal.rollouts(options.limit);
     if (!rollouts) return complain(rollouts.error());
     Table table{"history",
                 {"ROLLOUT", "STATE", "BEGAN", "TOOK", "NODES", "DONE", "FAILED", "WHO", "WHY"},
                 {}};
+    auto barrier = barriers->begin();
     for (const auto& rollout : *rollouts) {
+        for (; barrier != barriers->end() && barrier->began >= rollout.began; ++barrier)
+            table.rows.push_back(row_of(*barrier, now));
         const auto nodes = journal.nodes(rollout.id);
         if (!nodes) return complain(nodes.error());
         const auto count = [&](Step step) {
@@ -62,6 +88,7 @@ int print_rollouts(const RolloutJournal& journal, const HistoryOptions& options)
              fmt::format("{}", nodes->size()), count(Step::done), count(Step::failed), rollout.who,
              or_dash(rollout.reason.empty() ? rollout.why : rollout.reason)});
     }
+    for (; barrier != barriers->end(); ++barrier) table.rows.push_back(row_of(*barrier, now));
     print_table(table, options.json);
     return exit_code::ok;
 }
@@ -137,7 +164,7 @@ int history(const Site& site, const HistoryOptions& options) {
     const RolloutJournal rollouts(*journal);
     if (!options.node.empty()) return print_node(*journal, options);
     if (options.rollout != 0) return print_events(rollouts, options);
-    return print_rollouts(rollouts, options);
+    return print_rollouts(*journal, options);
 }
 
 int metrics(const Site& site, const std::string& file) {

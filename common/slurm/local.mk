@@ -22,6 +22,8 @@ libcohort_slurm_la_LIBADD = libcohort.la
 # What slurmctld exports to no plugin: programs only.
 noinst_LTLIBRARIES += libcohort_submit.la
 libcohort_submit_la_SOURCES = \
+	common/slurm/closing.cpp \
+	common/slurm/closing.hpp \
 	common/slurm/past_jobs.cpp \
 	common/slurm/past_jobs.hpp \
 	common/slurm/submit.cpp \

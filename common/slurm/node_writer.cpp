@@ -135,6 +135,8 @@ Status take_out(const std::string& node, std::string_view reason) {
 Status give_back(const std::string& node) {
     auto before = load_node(node);
     if (!before) return tl::unexpected(before.error());
+    if (!before->record.hold.empty())
+        return fail(Errc::denied, fmt::format("{}: {}", node, hold_reason(before->record.hold)));
     const bool lost_reason = before->reason.empty() && !before->record.out_reason.empty();
     if (!before->has_our_reason() && !lost_reason) {
         if (!out_of_service(before->state) && before->record.out_reason.empty()) return {};
@@ -181,6 +183,25 @@ Status write_reason(const std::string& node, std::string_view reason) {
     if (!before) return tl::unexpected(before.error());
     if (out_of_service(before->state) && !before->has_our_reason()) return {};
     return Update(node).reason(reason.empty() ? "" : our_reason(reason)).send();
+}
+
+Status hold(const std::string& node, const std::string& by) {
+    auto before = load_node(node);
+    if (!before) return tl::unexpected(before.error());
+    // The drain first: it is what keeps jobs off.
+    if (!out_of_service(before->state) || before->reason.empty())
+        if (auto sent =
+                Update(node).state(NODE_STATE_DRAIN).reason(our_reason(hold_reason(by))).send();
+            !sent)
+            return sent;
+    if (before->record.hold == by) return {};
+    return edit_record(node, [&](NodeRecord& record) { record.hold = by; });
+}
+
+Status release(const std::string& node) {
+    if (auto cleared = edit_record(node, [](NodeRecord& record) { record.hold.clear(); }); !cleared)
+        return cleared;
+    return give_back(node);
 }
 
 Status edit_record(const std::string& node, const std::function<void(NodeRecord&)>& edit) {

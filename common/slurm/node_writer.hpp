@@ -24,7 +24,8 @@ namespace cohort::slurm {
 Status take_out(const std::string& node, std::string_view reason);
 
 // Gives back a node that we took out, or drained: RESUME, then the reason in Extra is cleared.
-// Does nothing (and says so by Errc::denied) when the present reason is not ours.
+// Does nothing (and says so by Errc::denied) when the present reason is not ours, and while a hold
+// is on the node.
 Status give_back(const std::string& node);
 
 // Gives a node that Slurm powers back to power saving, to be woken again: what is powering up is
@@ -40,13 +41,22 @@ Status drain(const std::string& node, std::string_view reason);
 // or FAIL is not ours.
 Status write_reason(const std::string& node, std::string_view reason);
 
+// A drain that only release() lifts: it stands in Extra too, so that a boot, a rebuild or a new
+// reason do not end it. BY says whose it is ("barrier 3"). A node that is out already stays as it
+// is.
+Status hold(const std::string& node, const std::string& by);
+
+// Takes the hold away and gives the node back. Errc::denied: an administrator has drained it since.
+Status release(const std::string& node);
+
 // Re-read, change, write, read back: EDIT gets the record as it is now and changes it. When the
 // record changes, Extra and both feature lists go out in ONE update. Retried when somebody else
 // wrote in between. Refuses (Errc::invalid) an Extra that is not ours.
 Status edit_record(const std::string& node, const std::function<void(NodeRecord&)>& edit);
 
-// Deletes the record of a dynamic node. Errc::busy: it has jobs or is in a reservation (Slurm refuses
-// that itself); Errc::denied: it is no dynamic node (22.05 would delete one of slurm.conf too).
+// Deletes the record of a dynamic node. Errc::busy: it has jobs or is in a reservation (Slurm
+// refuses that itself); Errc::denied: it is no dynamic node (22.05 would delete one of slurm.conf
+// too).
 Status delete_node(const std::string& node);
 
 // Both feature lists of NODES, which must have the same FEATURES.

@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	tests/system/storm.py \
 	tests/system/test_accounts.py \
 	tests/system/test_backends.py \
+	tests/system/test_barrier.py \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \

@@ -198,7 +198,7 @@ const Row site_rows[] = {
     {"MixedRevision=off", [](D& f) { f.configuration.settings.mixed_revision = MixedRevision::off; }, "guard", Level::warning, "MixedRevision=off"},
     {"a free-running clock", [](D& f) { f.host.clock_synchronised = false; }, "clock", Level::warning, "NTP"},
     {"unlabelled nodes", [](D& f) { f.slurm.nodes[1].record = {}; }, "labels", Level::warning, "1 of 2 nodes have none (n2)"},
-    {"a node that is being rebuilt has no label", [](D& f) { f.slurm.nodes[1].record = {"", "", "", done(900)}; }, "labels", Level::ok, "being rebuilt"},
+    {"a node that is being rebuilt has no label", [](D& f) { f.slurm.nodes[1].record = {"", "", "", "", done(900)}; }, "labels", Level::ok, "being rebuilt"},
     {"Extra that is not JSON", [](D& f) { f.slurm.nodes[0].extra_is_ours = false; }, "node Extra", Level::failure, "not JSON on n1"},
     {"slurmd --extra in the defaults", [](D& f) { f.host.slurmd_options_file = "/etc/default/slurmd"; }, "node Extra", Level::failure, "/etc/default/slurmd starts slurmd with --extra"},
     {"Extra was replaced after a rebuild", [](D& f) { f.slurm.nodes[0].record = {}; f.state.attempted_nodes = {"n1"}; }, "node Extra", Level::failure, "gone from n1"},

@@ -155,9 +155,11 @@ int main() {
                                 }),
                                 std::string("keep:d1"));
          }},
-        {"a node under rebuild, or rebooting, is left alone",
+        {"a node under rebuild, behind a barrier, or rebooting, is left alone",
          [] {
              unit::expect_equal(with([](Node&, auto& v) { v.under_rebuild["d1"] = "rollout 3"; }),
+                                std::string("keep:d1"));
+             unit::expect_equal(with([](Node& n, auto&) { n.record.hold = "barrier 3"; }),
                                 std::string("keep:d1"));
              unit::expect_equal(with([](Node& n, auto&) { n.state.powering_up = true; }),
                                 std::string("keep:d1"));

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The part of a barrier that replaces machines: one rollout of all nodes that are not as they
+// should be, without jobs, because they are out of service.
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "common/log.hpp"
+#include "common/slurm/hostlist.hpp"
+#include "common/slurm/load.hpp"
+#include "common/slurm/node_writer.hpp"
+#include "rebootprog/advance.hpp"
+#include "rebootprog/barrier_lock.hpp"
+#include "rebootprog/barrier_run.hpp"
+#include "rebootprog/plan_make.hpp"
+#include "rebootprog/rollout_journal.hpp"
+
+namespace cohort {
+namespace {
+
+using Verdict = NodePlan::Verdict;
+
+constexpr int lock_patience = 60;
+
+bool changes(const NodePlan& plan) {
+    return plan.verdict == Verdict::rebuild || plan.verdict == Verdict::reboot;
+}
+
+std::string named(const std::map<std::string, std::vector<std::string>>& by_reason) {
+    std::string words;
+    for (const auto& [why, nodes] : by_reason)
+        words +=
+            fmt::format("{}{}: {}", words.empty() ? "" : "; ", slurm::compress_hosts(nodes), why);
+    return words;
+}
+
+std::vector<RolloutNode> rows_of(const PlanData& data,
+                                 const std::map<std::string, std::int64_t>& attempts) {
+    std::vector<RolloutNode> rows;
+    for (const auto& plan : data.nodes) {
+        if (!changes(plan)) continue;
+        RolloutNode row;
+        row.node = plan.node.name;
+        row.position = std::ssize(rows);
+        row.direct = true;
+        row.image_from = plan.actual;
+        row.image_to = plan.image;
+        row.file_image = plan.file_image;
+        row.explicit_image = plan.explicit_image;
+        row.planned = std::time(nullptr);
+        if (const auto at = attempts.find(row.node); at != attempts.end())
+            row.after_attempt = at->second;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+}  // namespace
+
+// FAIL and DOWN outlive the boots to come; a node that is not out of service would get a job.
+Status BarrierRun::run_rollout() {
+    for (const auto& name : members_of(barrier_))
+        if (auto out = slurm::take_out(name, hold_reason(barrier_.name())); !out) return out;
+    const RolloutJournal rollouts(journal_);
+    // One that was begun before this process died goes on.
+    const auto open = rollouts.unfinished();
+    if (!open) return tl::unexpected(open.error());
+    const auto ours = std::ranges::find(*open, barrier_.name(), &Rollout::reason);
+    if (ours != open->end()) {
+        barrier_.rollout = ours->id;
+        if (auto saved = save(); !saved) return saved;
+    } else if (auto planned = plan_rollout(); !planned) {
+        return planned;
+    }
+    return follow_rollout();
+}
+
+Status BarrierRun::plan_rollout() {
+    auto lock = lock_advance(site_, lock_patience);
+    if (!lock) return tl::unexpected(lock.error());
+    Choice choice;
+    choice.nodes = barrier_.nodes;
+    choice.image = barrier_.image;
+    const auto data = make_plan(site_, journal_, choice);
+    if (!data) return tl::unexpected(data.error());
+    std::map<std::string, std::vector<std::string>> blocked;
+    for (const auto& plan : data->nodes)
+        if (plan.verdict == Verdict::blocked) blocked[plan.why].push_back(plan.node.name);
+    if (!blocked.empty()) return fail(Errc::failed, "cannot be replaced: " + named(blocked));
+    const auto latest = journal_.latest_attempts();
+    if (!latest) return tl::unexpected(latest.error());
+    std::map<std::string, std::int64_t> attempts;
+    for (const auto& attempt : *latest) attempts[attempt.node] = attempt.id;
+    auto rows = rows_of(*data, attempts);
+    barrier_.rollout = 0;
+    if (rows.empty()) return save();
+    Rollout rollout;
+    rollout.who = who_;
+    rollout.reason = barrier_.name();
+    rollout.began = std::time(nullptr);
+    rollout.scope = barrier_.nodes;
+    rollout.image = barrier_.image;
+    rollout.max_unavailable = "100%";
+    rollout.failure_budget = std::ssize(rows);
+    rollout.order = "given";
+    RolloutJournal rollouts(journal_);
+    if (auto created = rollouts.create(rollout, rows); !created) return created;
+    barrier_.rollout = rollout.id;
+    if (auto saved = save(); !saved) return saved;
+    tell(fmt::format("rollout {} replaces {} of {} nodes", rollout.id, rows.size(),
+                     data->nodes.size()));
+    return {};
+}
+
+Status BarrierRun::follow_rollout() {
+    if (barrier_.rollout == 0) return {};
+    const RolloutJournal rollouts(journal_);
+    while (true) {
+        if (auto lock = lock_advance(site_, 0)) take_step(site_, journal_, who_, false);
+        const auto rollout = rollouts.rollout(barrier_.rollout);
+        if (!rollout) return tl::unexpected(rollout.error());
+        if (!*rollout) return fail(Errc::failed, "its rollout is gone from the journal");
+        if (!(*rollout)->open()) break;
+        if ((*rollout)->state != RolloutState::active)
+            return fail(Errc::failed, fmt::format("rollout {} is {}: {}", barrier_.rollout,
+                                                  name_of((*rollout)->state), (*rollout)->why));
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    const auto rows = rollouts.nodes(barrier_.rollout);
+    if (!rows) return tl::unexpected(rows.error());
+    std::map<std::string, std::vector<std::string>> failed;
+    for (const auto& row : *rows)
+        if (row.step != Step::done)
+            failed[row.why.empty() ? std::string(name_of(row.step)) : row.why].push_back(row.node);
+    if (failed.empty()) return {};
+    return fail(Errc::failed, "not replaced: " + named(failed));
+}
+
+}  // namespace cohort
