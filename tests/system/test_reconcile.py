@@ -151,3 +151,29 @@ def test_a_command_tells_the_machines_and_two_passes_never_overlap(cluster) -> N
     assert reconcile(cluster) == {}
     log = cluster.log("ctl.syslog")
     assert "n6 its record is deleted: its machine is not in the inventory any more" in log
+
+
+def test_a_refused_registration_is_repaired(lab) -> None:
+    """n3's pod has other CPU limits now: slurmctld refuses it until its old record is gone."""
+    cluster = lab(nodes=3, dynamic=2, cohort_conf=SETTINGS)
+    version = slurmconf.slurm_version(cluster.out("slurmctld", "-V"))
+    if version < (23, 2):
+        pytest.skip(f"Slurm {version[0]}.{version[1]:02} takes every registration: no CoreSpec differ")
+    inventory("n[1-3]\n")
+    options = slurmconf.DYNAMIC_OPTIONS.replace("CPUs=4", "CPUs=4 CoreSpecCount=1")
+    slurmconf.write(LAB / "etc-slurm", "slurmd-options.n3", options)
+    machine = cluster.machines["n3"]
+    machine.power_off()
+    machine.power_on()
+    wait_until(lambda: "INVALID_REG" in cluster.node("n3")["State"], 30, "n3 is refused", 0.2)
+    assert cluster.node("n3")["Reason"].startswith("CoreSpec differ")
+    # No inventory is asked for this; n2, which is well, is not touched.
+    settings(cluster, Inventory="none")
+    assert reconcile(cluster, "--invalid-reg", "--dry-run") == {"n3": "repair"}
+    assert reconcile(cluster, "--invalid-reg") == {"n3": "repair"} and known(cluster) == {"n1", "n2"}
+    assert reconcile(cluster, "--invalid-reg") == {}
+    # slurmd does not register anew by itself.
+    machine.power_off()
+    machine.power_on()
+    cluster.wait_nodes("idle", seconds=30)
+    assert cluster.node("n3")["CoreSpecCount"] == "1"
