@@ -159,16 +159,16 @@ struct ControllerConfig {
     bool preempt_within = false;       // PreemptMode has WITHIN: every QOS preempts within itself
     std::uint16_t resume_timeout = 0;  // seconds
     std::uint16_t return_to_service = 0;
-    bool associations_enforced = false;    // AccountingStorageEnforce has associations
-    std::string resume_program;            // not empty: power saving is on
+    bool associations_enforced = false;  // AccountingStorageEnforce has associations
+    std::string resume_program;          // not empty: power saving is on
     std::string suspend_program, resume_fail_program;
     std::uint16_t suspend_timeout = 0;  // seconds
     bool hides_powered_down = false;    // 22.05 shows such a CLOUD node to nobody
     std::string launch_parameters;
-    bool prolog_alloc = false;          // PrologFlags
-    bool prolog_defer_batch = false;    // PrologFlags, meaningful from 24.11 on
-    bool keep_partition_state = false;  // ReconfigFlags=KeepPartState
-    std::uint32_t max_node_count = 0;  // MaxNodeCount; without it, the nodes there are
+    bool prolog_alloc = false;             // PrologFlags
+    bool prolog_defer_batch = false;       // PrologFlags, meaningful from 24.11 on
+    bool keep_partition_state = false;     // ReconfigFlags=KeepPartState
+    std::uint32_t max_node_count = 0;      // MaxNodeCount; without it, the nodes there are
     std::vector<std::string> controllers;  // host names, primary first
 };
 

@@ -3,9 +3,9 @@
 // cohort.conf: what a site has set. load -> merge -> validate.
 //
 // `Key=Value` lines as in slurm.conf (# starts a comment); `Cohort=NAME Nodes=... Key=Value ...`
-// lines override the site's values for some nodes; a value with blanks stands in double quotes there.
-// An unknown key or a bad value is an error that
-// names file, line and the nearest key. Values are plain data: copy them across threads.
+// lines override the site's values for some nodes; a value with blanks stands in double quotes
+// there. An unknown key or a bad value is an error that names file, line and the nearest key.
+// Values are plain data: copy them across threads.
 #pragma once
 
 #include <chrono>

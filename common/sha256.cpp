@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// libmd's (on every Debian machine: dpkg uses it), not libcrypto's: loading and initialising that one
-// in srun and again in slurmstepd cost every job step milliseconds, more than reading the whole
+// libmd's (on every Debian machine: dpkg uses it), not libcrypto's: loading and initialising that
+// one in srun and again in slurmstepd cost every job step milliseconds, more than reading the whole
 // profile does.
 #include "common/sha256.hpp"
 

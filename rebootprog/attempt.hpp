@@ -57,7 +57,7 @@ struct AttemptContext {
     Clock::time_point first_post = Clock::now() + std::chrono::seconds(2);
     std::chrono::milliseconds poll{1000};  // between two looks at an action
     std::chrono::milliseconds first_pause{
-        1000};  // between two tries at an unreachable cloud; doubles
+        1000};                // between two tries at an unreachable cloud; doubles
     std::string server = {};  // the node's machine where the caller has found it; else looked for
 };
 

@@ -137,8 +137,7 @@ Outcome AttemptRunner::node_fault(const std::string& why) {
 }
 
 Outcome AttemptRunner::unsure(const std::string& why) {
-    take_out(
-        fmt::format("{} {} {}: {}", attempt_.action, attempt_.request, unsure_words, why));
+    take_out(fmt::format("{} {} {}: {}", attempt_.action, attempt_.request, unsure_words, why));
     attempt_.outcome = Outcome::unsure;
     attempt_.reason = why;
     save();

@@ -15,10 +15,10 @@ namespace cohort {
 struct ServerState {
     std::string id;
     std::string name;
-    std::string status;      // "ACTIVE", "ERROR", ...
-    std::string task_state;  // empty: none
-    std::string image;       // UUID; empty for a volume-backed server
-    bool image_known = true;   // false: its owner cannot tell which image it has
+    std::string status;       // "ACTIVE", "ERROR", ...
+    std::string task_state;   // empty: none
+    std::string image;        // UUID; empty for a volume-backed server
+    bool image_known = true;  // false: its owner cannot tell which image it has
     bool volume_backed = false;
     bool locked = false;
     std::string locked_reason;

@@ -20,7 +20,7 @@ struct RawValue {
     std::vector<std::string> items;  // of a list of scalars
     bool list = false;
     bool truth = false;  // JSON's true or false: no plain value where an id is wanted
-    int count = 1;  // how often the key is there
+    int count = 1;       // how often the key is there
 };
 
 // One value for each of KEYS, in their order. The document must be one mapping.

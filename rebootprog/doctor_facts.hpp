@@ -37,9 +37,9 @@ struct SlurmFacts {
 
 struct HostFacts {
     std::int64_t now = 0;
-    std::string reboot_program_fault;      // why SlurmUser cannot execute RebootProgram
+    std::string reboot_program_fault;       // why SlurmUser cannot execute RebootProgram
     std::vector<std::string> power_faults;  // of the programs of power saving, as "PROGRAM: why"
-    std::uint32_t job_submit_version = 0;  // of job_submit_cohort.so; 0: see the fault
+    std::uint32_t job_submit_version = 0;   // of job_submit_cohort.so; 0: see the fault
     std::string job_submit_fault;
     std::vector<std::string> unknown_users;  // of RebuildUsers and RebuildJobUser
     std::string slurmd_options_file;         // has --extra among slurmd's options

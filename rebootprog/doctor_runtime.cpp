@@ -133,7 +133,8 @@ LaunchGate launch_gate_of(const std::vector<std::string>& plugstack) {
         gate.there = gate.needs_profile = true;
         for (const std::string_view word : words) {
             if (word == "profile=off") gate.needs_profile = false;
-            if (word.starts_with(directory_key)) gate.profile_dir = word.substr(directory_key.size());
+            if (word.starts_with(directory_key))
+                gate.profile_dir = word.substr(directory_key.size());
         }
     }
     return gate;

@@ -38,7 +38,8 @@ struct LaunchGate {
 };
 LaunchGate launch_gate_of(const std::vector<std::string>& plugstack);
 
-// The lines of PATH (plugstack.conf, or slurm.conf, which has the same lines); `include` lines (with shell patterns) are replaced by their files' lines.
+// The lines of PATH (plugstack.conf, or slurm.conf, which has the same lines); `include` lines
+// (with shell patterns) are replaced by their files' lines.
 Result<std::vector<std::string>> read_plugstack(const std::string& path);
 
 }  // namespace cohort

@@ -97,8 +97,9 @@ Finding check_power_saving(const DoctorFacts& facts) {
                     "SlurmctldParameters=idle_on_node_suspend takes the FAIL off a node that "
                     "was taken out of service: take it out");
     if (config.hides_powered_down)
-        return failure(name, "powered down nodes are hidden from every program: set "
-                             "PrivateData=cloud");
+        return failure(name,
+                       "powered down nodes are hidden from every program: set "
+                       "PrivateData=cloud");
     return pass(name, "cohort-resume, cohort-suspend and cohort-resume-fail");
 }
 

@@ -83,7 +83,8 @@ class Journal {
     Result<std::optional<Attempt>> latest_attempt(const std::string& node) const;
     // The node's machines that were made and removed, newest first.
     Result<std::vector<Attempt>> machines_of(const std::string& node, int limit) const;
-    // How many of the node's newest attempts of that ACTION have failed, up to the last that has not.
+    // How many of the node's newest attempts of that ACTION have failed, up to the last that has
+    // not.
     Result<int> failed_in_row(const std::string& node, const std::string& action) const;
     // Newest first.
     Result<std::vector<Event>> events(int limit) const;

@@ -41,7 +41,8 @@ class LifecycleVerbs {
         barrier_ = app.add_subcommand(
             "barrier", "close a cohort, bring all of it to one revision, and open it again");
         barrier_->add_option("-c,--cohort", o.cohort, "a Cohort= line, or a partition")->required();
-        barrier_->add_option("--to", o.image, "this image (id or name) instead of each node's file");
+        barrier_->add_option("--to", o.image,
+                             "this image (id or name) instead of each node's file");
         barrier_->add_option("--revision", o.revision, "the label that every node must have then");
         barrier_->add_option("--command", o.command,
                              "this program replaces the machines, instead of the cloud");

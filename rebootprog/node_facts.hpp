@@ -20,7 +20,8 @@ struct NodeFacts {
     std::string stamp_fault;    // why StampFile= cannot be read
     std::string step_fault;     // a site's own boot step that has not ended well (node_once.hpp)
 
-    bool slurmd_has_revision = false;  // slurmd's own command line names a revision (a dynamic node)
+    bool slurmd_has_revision =
+        false;  // slurmd's own command line names a revision (a dynamic node)
 
     // What this boot still lacks, one sentence; empty: it can be judged.
     const std::string& lacks() const {

@@ -117,8 +117,9 @@ Status publish(const Node& node, const NodeFacts& facts, const std::string& why)
         return kept;
     log::info("{}: published {} ({})", node.name, label, why);
     if (!facts.sealed.empty() && without_launch_gate())
-        log::warning("{}: plugstack.conf has no line for spank_cohort.so: tasks have no launch gate",
-                     node.name);
+        log::warning(
+            "{}: plugstack.conf has no line for spank_cohort.so: tasks have no launch gate",
+            node.name);
     return lift_what_is_ours(node.name, was_published);
 }
 
@@ -158,9 +159,9 @@ class AfterSlurmd {
         }
         // join --before has said why slurmd does not start: that reason stays.
         if (node->state.fail && node->has_our_reason()) return exit_code::some_failed;
-        return out_of_service(name_, fmt::format("{}gave up after {}: {}", join_prefix,
-                                                 text::duration(settings_.verify_wait),
-                                                 waiting_for_));
+        return out_of_service(name_,
+                              fmt::format("{}gave up after {}: {}", join_prefix,
+                                          text::duration(settings_.verify_wait), waiting_for_));
     }
 
   private:
@@ -192,7 +193,8 @@ class AfterSlurmd {
     }
 
     std::optional<int> lacks(const Node& node, const NodeFacts& facts) {
-        if (!wait_.is_over(std::min<std::chrono::milliseconds>(options_.wait, settings_.verify_wait))) {
+        if (!wait_.is_over(
+                std::min<std::chrono::milliseconds>(options_.wait, settings_.verify_wait))) {
             wait_.tell(node, facts.lacks());
             return wait_for(facts.lacks());
         }
@@ -252,8 +254,7 @@ int judge_before(const BeforeView& seen) {
         return exit_code::ok;
     }
     auto decision = decide_lack(*seen.node, seen.facts, {true, seen.live_steps});
-    if (!decision)
-        decision = decide_before(seen.node->record, seen.facts, seen.accept_weak_proof);
+    if (!decision) decision = decide_before(seen.node->record, seen.facts, seen.accept_weak_proof);
     if (decision->act != Act::take_out) {
         log::info("{}: slurmd may start: {}", seen.name, decision->why);
         return exit_code::ok;

@@ -3,8 +3,8 @@
 // cohort-node join and verify: the acts behind the decisions of node_judge.hpp.
 //
 // Run as root on the node. Every function returns the program's exit code. Needs slurmctld; says so
-// and returns try_again when it stays away. join starts libslurm itself, when there is a slurm.conf:
-// on a configless node slurmd has to fetch it first.
+// and returns try_again when it stays away. join starts libslurm itself, when there is a
+// slurm.conf: on a configless node slurmd has to fetch it first.
 #pragma once
 
 #include "common/settings.hpp"

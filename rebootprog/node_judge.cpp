@@ -58,8 +58,8 @@ std::optional<NodeDecision> decide_lack(const Node& node, const NodeFacts& facts
                                         const LackView& view) {
     const std::string& lack = facts.lacks();
     if (lack.empty()) return std::nullopt;
-    // Slurm waits for this boot with a rebuild job, whose verify tells it to people: a drain or FAIL
-    // would end that job before it could. No other task passes the launch gate meanwhile.
+    // Slurm waits for this boot with a rebuild job, whose verify tells it to people: a drain or
+    // FAIL would end that job before it could. No other task passes the launch gate meanwhile.
     if (node.state.rebooting())
         return NodeDecision{view.before ? Act::go_on : Act::wait,
                             lack + "; Slurm is rebooting the node"};

@@ -44,7 +44,8 @@ std::optional<NodeDecision> decide_lack(const Node& node, const NodeFacts& facts
 // published before, too.
 inline constexpr std::string_view join_prefix = "join: ";
 
-// A drain behind which a whole cohort waits: nothing that a node does by itself lifts or renames it.
+// A drain behind which a whole cohort waits: nothing that a node does by itself lifts or renames
+// it.
 bool is_behind_barrier(const Node& node);
 
 // A dynamic node that was started as `cohort-node revision --slurmd` says has asked for its label.
@@ -62,8 +63,8 @@ NodeDecision decide_after(const NodeRecord& record, const NodeFacts& facts, bool
 NodeDecision decide_verify(const NodeRecord& record, const NodeFacts& facts, bool accept_weak_proof,
                            std::int64_t submit_time);
 
-// Whether join may lift NODE's state, all checks having passed: join's own, or ours from before this
-// boot was published.
+// Whether join may lift NODE's state, all checks having passed: join's own, or ours from before
+// this boot was published.
 bool may_lift(const Node& node, bool boot_was_published);
 
 }  // namespace cohort

@@ -125,8 +125,7 @@ int leave_at_once(const std::string& name, const LeavePlan& plan) {
 LeavePlan plan_leave(const Node& node) {
     if (node.state.rebooting() || (node.record.want && node.record.want->pending()))
         return {true, false, false, "Slurm is rebooting or rebuilding it: it is expected back"};
-    if (node.state.power_saving)
-        return {true, false, false, "Slurm itself is powering it down"};
+    if (node.state.power_saving) return {true, false, false, "Slurm itself is powering it down"};
     const bool out = node.state.drain || node.state.fail;
     // The record of a dynamic node stays too: deleted, it would come back without the drain.
     if (out && (!node.has_our_reason() || is_behind_barrier(node)))
@@ -158,11 +157,11 @@ int node_leave(const LeaveOptions& options) {
         }
     }
     if (const auto left = wait_for_jobs(name, options.timeout); !left.empty()) {
-        log::error("{}: not free after {}: {}; it takes no new job and what runs goes on. Run "
-                   "'cohort-node leave' again, or with --force to end what runs",
-                   name,
-                   text::duration(std::chrono::duration_cast<std::chrono::seconds>(options.timeout)),
-                   left);
+        log::error(
+            "{}: not free after {}: {}; it takes no new job and what runs goes on. Run "
+            "'cohort-node leave' again, or with --force to end what runs",
+            name, text::duration(std::chrono::duration_cast<std::chrono::seconds>(options.timeout)),
+            left);
         return exit_code::try_again;
     }
     return gone(name, plan);

@@ -22,8 +22,8 @@ struct LeaveOptions {
 
 // What leave is to do with NODE at its start (pure).
 struct LeavePlan {
-    bool stay = false;   // nothing is to be done: WHY
-    bool drain = false;  // not out yet, or out by us
+    bool stay = false;    // nothing is to be done: WHY
+    bool drain = false;   // not out yet, or out by us
     bool remove = false;  // the record goes when the jobs are gone
     std::string why;
 };

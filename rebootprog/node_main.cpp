@@ -81,7 +81,8 @@ void add_time(CLI::App* verb, const char* name, std::chrono::milliseconds& time,
             name,
             [name, &time](const std::string& given) {
                 const auto read = text::to_duration(given);
-                if (!read) throw CLI::ValidationError(name, "'" + given + "' is no time: 90s, 10min");
+                if (!read)
+                    throw CLI::ValidationError(name, "'" + given + "' is no time: 90s, 10min");
                 time = *read;
             },
             words)
@@ -107,11 +108,13 @@ struct LifeVerbs {
         add_time(join, "--wait", join_options.wait, "for the profile, the stamp, the steps (30s)");
         add_time(join, "--jitter", join_options.jitter, "--after begins within this time (0)");
         leave = app.add_subcommand("leave", "drain this node, wait for its jobs, and go");
-        add_time(leave, "--timeout", leave_options.timeout, "how long jobs may take to end (10min)");
+        add_time(leave, "--timeout", leave_options.timeout,
+                 "how long jobs may take to end (10min)");
         leave->add_flag("--force", leave_options.force, "DOWN at once, which ends the jobs");
         once = app.add_subcommand("once", "run a site's own boot step, once per disk");
         once->add_option("NAME", once_options.name, "of the step")->required();
-        once->add_option("COMMAND", once_options.command, "after --, with its arguments")->required();
+        once->add_option("COMMAND", once_options.command, "after --, with its arguments")
+            ->required();
         once->add_option("--tries", once_options.tries, "how often it may fail (3)")
             ->check(CLI::Range(1, 1000));
         add_time(once, "--pause", once_options.pause, "between two tries (10s)");

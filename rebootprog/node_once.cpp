@@ -45,7 +45,8 @@ std::string run_command(const std::vector<std::string>& command) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return fmt::format("{} cannot be waited for", command[0]);
-    if (WIFSIGNALED(status)) return fmt::format("{} ended by signal {}", command[0], WTERMSIG(status));
+    if (WIFSIGNALED(status))
+        return fmt::format("{} ended by signal {}", command[0], WTERMSIG(status));
     const int code = WEXITSTATUS(status);
     return code == 0 ? std::string() : fmt::format("{}: exit {}", command[0], code);
 }

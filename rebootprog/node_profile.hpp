@@ -21,10 +21,10 @@ struct ProfileOptions {
     std::string settings_file;  // empty: cohort-runtime.conf beside slurm.conf, when it is there
     bool require_exports = false;
     bool json = false;
-    bool slurmd = false;  // revision: print what a dynamic node's slurmd is started with
-    bool own = false;     // revision: print the label of what runs here, from files alone
+    bool slurmd = false;         // revision: print what a dynamic node's slurmd is started with
+    bool own = false;            // revision: print the label of what runs here, from files alone
     std::string conf, features;  // of that: the site's own keys and features
-    std::string directory;  // empty: what plugstack.conf of this node says (node_gate.hpp)
+    std::string directory;       // empty: what plugstack.conf of this node says (node_gate.hpp)
 };
 
 // The profile that this node's own image and environment make.

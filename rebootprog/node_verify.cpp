@@ -53,7 +53,8 @@ std::optional<int> verify_step(const VerifyJob& job, const NodeFacts& facts,
     if (decision.act == Act::take_out) return out_of_service(name, decision.why);
     waiting_for = decision.why;
     if (decision.act == Act::wait) return std::nullopt;
-    // The image is proved, but would a task run? The gate lets only this job pass without a profile.
+    // The image is proved, but would a task run? The gate lets only this job pass without a
+    // profile.
     if (auto fault = launch_fault(node->record.revision); !fault.empty()) {
         if (Clock::now() >= job.profile_until) return out_of_service(name, fault);
         waiting_for = std::move(fault);

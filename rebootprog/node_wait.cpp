@@ -29,8 +29,7 @@ Status put_on_node(const Node& node, const std::string& what) {
     if (out && (!node.has_our_reason() || is_behind_barrier(node))) return {};
     // Tried again after a refusal: its reason stands already.
     if (node.state.fail) return {};
-    if (node.state.rebooting() || node.state.busy())
-        return slurm::write_reason(node.name, what);
+    if (node.state.rebooting() || node.state.busy()) return slurm::write_reason(node.name, what);
     return slurm::drain(node.name, what);
 }
 

@@ -26,9 +26,9 @@ struct Sources {
     const Site& site;
     CloudViews& clouds;
     std::unordered_map<std::string, Pin> pins;
-    std::map<std::string, std::string> quarantined;            // image -> why
-    std::unordered_map<std::string, RolloutNode> rollout_of;   // node -> its row in an open one
-    std::string image;                                         // --to
+    std::map<std::string, std::string> quarantined;           // image -> why
+    std::unordered_map<std::string, RolloutNode> rollout_of;  // node -> its row in an open one
+    std::string image;                                        // --to
     bool chosen = false;  // nodes, a partition or a cohort were named
 };
 

@@ -2,8 +2,8 @@
 //
 // `scohort reconcile`: one pass, inventory -> decide -> act. The result is an exit code.
 //
-// Safe to run at any time; a second one at the same moment ends with try_again, and on a controller that
-// is not the active one it does nothing. Runs as SlurmUser. Every act goes into the journal.
+// Safe to run at any time; a second one at the same moment ends with try_again, and on a controller
+// that is not the active one it does nothing. Runs as SlurmUser. Every act goes into the journal.
 #pragma once
 
 #include <string>

@@ -140,8 +140,8 @@ Status RolloutHand::perform(RolloutAct& act) {
 Status RolloutHand::submit(RolloutAct& act) {
     auto job = rebuild_job_for(site_, act.rollout.id, act.row.node, false);
     if (!job) return tl::unexpected(job.error());
-    const auto id = past_the_dead(site_.settings(), act.row.node,
-                                  [&] { return slurm::submit_rebuild(*job); });
+    const auto id =
+        past_the_dead(site_.settings(), act.row.node, [&] { return slurm::submit_rebuild(*job); });
     auto& row = act.row;
     if (!id && id.error().code != Errc::denied) return tl::unexpected(id.error());
     if (!id) {

@@ -29,9 +29,8 @@ Status known_cohort(const Site& site, const std::string& name) {
     for (const auto& cohort : site.configuration.cohorts) names.push_back(cohort.name);
     if (std::find(names.begin(), names.end(), name) != names.end()) return {};
     std::vector<std::string> known(names.begin(), names.end());
-    return fail(Errc::invalid,
-                fmt::format("cohort.conf has no line Cohort={}; known: {}", name,
-                            text::join(known, ", ")));
+    return fail(Errc::invalid, fmt::format("cohort.conf has no line Cohort={}; known: {}", name,
+                                           text::join(known, ", ")));
 }
 
 // Empty where the settings do not make one: a VM's image is known on the node only.
@@ -91,8 +90,9 @@ int settings_set(const Site& site, const SettingsRequest& request) {
     if (request.from_env) changes = changes_of(settings_of_environment(process_environment()));
     for (auto& [key, value] : *words) changes.insert_or_assign(key, std::move(value));
     if (changes.empty()) {
-        log::error("{}", request.from_env ? "no WORKER_ variable is set: nothing to keep"
-                                          : "nothing to set: write KEY=VALUE, or KEY- to forget one");
+        log::error("{}", request.from_env
+                             ? "no WORKER_ variable is set: nothing to keep"
+                             : "nothing to set: write KEY=VALUE, or KEY- to forget one");
         return exit_code::usage;
     }
     const auto settings = SettingsStore(site.state_dir).set(request.cohort, changes);

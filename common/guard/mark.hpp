@@ -7,9 +7,10 @@
 //
 // features and prefer are the user's own; now and now_prefer what we made of them: when the job has
 // other ones, somebody has changed it since. held says why we hold the job ("" = we do not):
-// "cold", "rule", "size", "span", "gate". rounds: how often cohort-gate has sent it back because its
-// allocation spanned; restart: and nobody has let it start again yet. kind "own": an administrator has taken our bound off; we leave
-// the job alone. Other keys of the object are kept. Pure.
+// "cold", "rule", "size", "span", "gate". rounds: how often cohort-gate has sent it back because
+// its allocation spanned; restart: and nobody has let it start again yet. kind "own": an
+// administrator has taken our bound off; we leave the job alone. Other keys of the object are kept.
+// Pure.
 #pragma once
 
 #include <cstdint>

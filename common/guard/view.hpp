@@ -27,8 +27,8 @@ struct Cohort {
     NodeSet nodes;
     Rule rule;
     // Most of its nodes carry a label or have had one withdrawn by us: `scohort adopt` has run, or
-    // the rebuild of a cohort that was never adopted is half over. Not adopted: the guard is off. (A
-    // first rebuild by hand does not turn it on for all the others.)
+    // the rebuild of a cohort that was never adopted is half over. Not adopted: the guard is off.
+    // (A first rebuild by hand does not turn it on for all the others.)
     bool adopted = false;
     // An attempt is under way or has withdrawn a label: revisions will differ soon.
     bool open = false;

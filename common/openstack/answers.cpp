@@ -43,8 +43,8 @@ Server server_of(const json_t* j) {
     s.ram_mb = json::integer(flavor, "ram").value_or(0);
     const char* key = nullptr;
     json_t* value = nullptr;
-    json_object_foreach(const_cast<json_t*>(json::get(j, "metadata")), key, value)
-        s.metadata[key] = json::string(json::get(j, "metadata"), key);
+    json_object_foreach(const_cast<json_t*>(json::get(j, "metadata")), key, value) s.metadata[key] =
+        json::string(json::get(j, "metadata"), key);
     return s;
 }
 

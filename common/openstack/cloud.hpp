@@ -57,7 +57,7 @@ struct Image {
     std::string status;  // only "active" can be booted
     bool hidden = false;
     std::int64_t min_disk_gb = 0, min_ram_mb = 0;
-    std::int64_t bytes = 0;  // the file's, or what it unpacks to
+    std::int64_t bytes = 0;                         // the file's, or what it unpacks to
     std::map<std::string, std::string> properties;  // all string properties, e.g. the stamp
 
     bool active() const { return status == "active"; }
@@ -153,8 +153,8 @@ class Cloud {
 
     // Every server of the project with exactly this name.
     Result<std::vector<Server>> servers_named(const std::string& name);
-    // Never sent again when nova may have taken it (Errc::unsure): nova makes a second server of the
-    // same name. servers_named() tells afterwards.
+    // Never sent again when nova may have taken it (Errc::unsure): nova makes a second server of
+    // the same name. servers_named() tells afterwards.
     Result<Created> create(const ServerOrder& order);
     // The request id; empty when there was no such server any more.
     Result<std::string> remove(const std::string& server_id);

@@ -20,7 +20,7 @@ extern "C" {
 char* slurm_xstrdup(const char*);
 void slurm_xfree(void**);
 void* slurm_xcalloc(std::size_t, std::size_t, bool, bool, const char*, int, const char*);
-bitoff_t slurm_bit_ffs(bitstr_t*);  // first bit that is set, or -1
+bitoff_t slurm_bit_ffs(bitstr_t*);                                // first bit that is set, or -1
 void slurm_free_will_run_response_msg(will_run_response_msg_t*);  // named in slurm.h, in a comment
 void slurm_info(const char* format, ...) __attribute__((format(printf, 1, 2)));
 int slurm_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -30,8 +30,8 @@ int slurm_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 extern void* part_list __attribute__((weak));
 }
 
-// slurmctld's list of the features that nodes have now, and one entry of it [slurmctld.h of 22.05]. Read only up to
-// 23.02 (common/slurm/live_features.hpp).
+// slurmctld's list of the features that nodes have now, and one entry of it [slurmctld.h of 22.05].
+// Read only up to 23.02 (common/slurm/live_features.hpp).
 extern "C" void* active_feature_list __attribute__((weak));
 struct CohortNodeFeature {
     std::uint32_t magic;

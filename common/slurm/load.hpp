@@ -28,7 +28,8 @@ Result<std::vector<Job>> load_records_of(std::uint32_t job_id);
 Result<ControllerConfig> load_controller_config();
 // Empty on a cluster without accounting.
 Result<std::vector<Qos>> load_qos();
-// slurmctld's own copy of slurmdbd's associations and operators; empty on a cluster without accounting.
+// slurmctld's own copy of slurmdbd's associations and operators; empty on a cluster without
+// accounting.
 Result<Accounting> load_accounting();
 
 // The version of Slurm that this was compiled for, as Slurm writes it into plugins: 0x160508.

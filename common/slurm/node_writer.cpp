@@ -116,7 +116,8 @@ Status take_out(const std::string& node, std::string_view reason) {
     const std::string full = our_reason(reason);
     auto before = load_node(node);
     if (!before) return tl::unexpected(before.error());
-    // 26.05 loses the reason of a FAIL node at a reconfigure after ResumeTimeout; Extra still has it.
+    // 26.05 loses the reason of a FAIL node at a reconfigure after ResumeTimeout; Extra still has
+    // it.
     const bool lost_reason = before->reason.empty() && !before->record.out_reason.empty();
     if (before->state.fail && !before->has_our_reason() && !lost_reason) {
         log::info("{}: stays out of service for '{}'; ours is: {}", node, before->reason, full);

@@ -37,8 +37,8 @@ Status back_to_power_saving(const std::string& node);
 // on one. An administrator's own drain is kept; slurmd's own "Prolog error" gets our reason.
 Status drain(const std::string& node, std::string_view reason);
 
-// The reason alone ("cohort: REASON", or none when empty); the state stays. Never of a node whose drain
-// or FAIL is not ours.
+// The reason alone ("cohort: REASON", or none when empty); the state stays. Never of a node whose
+// drain or FAIL is not ours.
 Status write_reason(const std::string& node, std::string_view reason);
 
 // A drain that only release() lifts: it stands in Extra too, so that a boot, a rebuild or a new

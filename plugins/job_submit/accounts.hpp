@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Whose jobs an account may get now: DeniedAccounts= (a paused account), and what to tell a user for
-// whom Slurm will find no account.
+// Whose jobs an account may get now: DeniedAccounts= (a paused account), and what to tell a user
+// for whom Slurm will find no account.
 //
 // Pure. The book is slurmctld's own copy of the associations, read by the plugin's thread at most
 // every `accounts_interval`; without one (no accounting, not read yet) only an account that the job
-// names itself is judged. Neither the account nor the QOS of a job is ever written: Slurm fills them
-// in after the hook, and DenyOnLimit or a paused QOS is its own affair.
+// names itself is judged. Neither the account nor the QOS of a job is ever written: Slurm fills
+// them in after the hook, and DenyOnLimit or a paused QOS is its own affair.
 #pragma once
 
 #include <chrono>
@@ -52,8 +52,8 @@ struct AccountAnswer {
     std::string message;  // lines; also without a refusal: shown beside Slurm's own error
 };
 
-// ACCOUNT as the job names it, "" = the user's default. DENIED as in cohort.conf: these accounts and
-// all below them. Names compare without case, as in Slurm.
+// ACCOUNT as the job names it, "" = the user's default. DENIED as in cohort.conf: these accounts
+// and all below them. Names compare without case, as in Slurm.
 AccountAnswer judge_account(const AccountBook* book, const std::vector<std::string>& denied,
                             std::uint32_t user_id, std::string_view account);
 

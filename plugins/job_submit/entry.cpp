@@ -185,9 +185,9 @@ int submit_user_job(job_desc_msg_t& job, std::uint32_t uid, char** message) {
     if (!request) return SLURM_SUCCESS;
     if (job.het_job_offset == 0) het_choice.clear();
     if (request->het) request->het_choice = het_choice;
-    const auto answer =
-        (*plugin)->guard_hooks.submit(*request, {is_admin(*world, uid)}, slurm::text(job.admin_comment),
-                                      job.priority == 0, Clock::now());
+    const auto answer = (*plugin)->guard_hooks.submit(*request, {is_admin(*world, uid)},
+                                                      slurm::text(job.admin_comment),
+                                                      job.priority == 0, Clock::now());
     if (!answer.message.empty()) tell(message, answer.message);
     if (answer.refused) {
         log::info("job of uid {} refused: {}", uid, text::one_line(answer.message, 300));

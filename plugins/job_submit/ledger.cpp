@@ -15,7 +15,8 @@ Status RebuildLedger::refuse_second(const std::string& node, Time now) const {
             return fail(
                 Errc::failed,
                 fmt::format("node {} {}: job {} ({}). Let it run, or scancel {} and submit again",
-                            node, second_rebuild_job, job.job_id, job.pending ? "pending" : "running", job.job_id));
+                            node, second_rebuild_job, job.job_id,
+                            job.pending ? "pending" : "running", job.job_id));
     const auto entry = entries_.find(node);
     if (entry == entries_.end()) return {};
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - entry->second.at);

@@ -40,11 +40,11 @@ struct Policy {
 enum class Freshness { cold, warm, stale };
 
 struct World {
-    std::shared_ptr<const Policy> policy;      // nullptr: not read yet
-    std::shared_ptr<const Snapshot> snapshot;  // nullptr: cold
-    std::optional<std::vector<Qos>> qos;       // nothing: unknown
+    std::shared_ptr<const Policy> policy;         // nullptr: not read yet
+    std::shared_ptr<const Snapshot> snapshot;     // nullptr: cold
+    std::optional<std::vector<Qos>> qos;          // nothing: unknown
     std::shared_ptr<const AccountBook> accounts;  // nullptr: no accounting, or not read yet
-    bool breaker_open = false;                 // StateDir/breaker exists
+    bool breaker_open = false;                    // StateDir/breaker exists
     GuardWorld guard;
 
     Freshness freshness(Clock::time_point now) const {

@@ -62,8 +62,9 @@ void denied_rules(std::vector<Rule>& rules) {
     rules.push_back({"an account below a denied one", [] {
                          const auto got = judge({"physics"}, alice, "");
                          expect(got.refused, "refused");
-                         expect_contains(got.message, "optics (your default) is paused, as all of "
-                                                      "physics are");
+                         expect_contains(got.message,
+                                         "optics (your default) is paused, as all of "
+                                         "physics are");
                      }});
     rules.push_back({"an account above a denied one is open",
                      [] { passes(judge({"optics"}, carol, "physics")); }});
@@ -91,7 +92,8 @@ void help_rules(std::vector<Rule>& rules) {
     rules.push_back({"no default account: told, left to Slurm", [] {
                          const auto got = judge({}, carol, "");
                          expect(!got.refused, "Slurm refuses it");
-                         expect_contains(got.message, "name one with -A. Yours: chemistry, physics.");
+                         expect_contains(got.message,
+                                         "name one with -A. Yours: chemistry, physics.");
                          expect_contains(got.message, "set DefaultAccount=");
                      }});
     rules.push_back({"an account of others", [] {
@@ -106,15 +108,14 @@ void help_rules(std::vector<Rule>& rules) {
                          passes(judge({}, carol, "", false));
                          passes(judge({}, stranger, "optics", false));
                      }});
-    rules.push_back({"a long list is cut", [] {
-                         Accounting all;
-                         for (int i = 0; i < 12; ++i)
-                             all.associations.push_back(
-                                 {"a" + std::to_string(i), "", "alice", alice, false});
-                         const AccountBook book(all, true);
-                         expect_contains(judge_account(&book, {}, alice, "").message,
-                                         "a7 and 4 more");
-                     }});
+    rules.push_back(
+        {"a long list is cut", [] {
+             Accounting all;
+             for (int i = 0; i < 12; ++i)
+                 all.associations.push_back({"a" + std::to_string(i), "", "alice", alice, false});
+             const AccountBook book(all, true);
+             expect_contains(judge_account(&book, {}, alice, "").message, "a7 and 4 more");
+         }});
     rules.push_back({"operators", [] {
                          const AccountBook book(accounting(), true);
                          expect(book.is_operator(bob) && !book.is_operator(alice), "bob only");

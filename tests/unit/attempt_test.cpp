@@ -120,10 +120,12 @@ int main() {
              [] {
                  Bench b;
                  RolloutJournal rollouts(*b.journal);
-                 unit::expect(rollouts.quarantine({"image-2", 1, 3, "2 nodes failed"}).has_value(), "kept");
+                 unit::expect(rollouts.quarantine({"image-2", 1, 3, "2 nodes failed"}).has_value(),
+                              "kept");
                  expect_outcome(b.run(), Outcome::failed);
                  unit::expect_equal(b.sent(), std::string());
-                 unit::expect_contains(b.desk.out_reason, "image v2 is in quarantine: 2 nodes failed");
+                 unit::expect_contains(b.desk.out_reason,
+                                       "image v2 is in quarantine: 2 nodes failed");
                  unit::expect(!b.desk.record.revision.empty(), "nothing was withdrawn");
                  unit::expect(rollouts.lift_quarantine("image-2").has_value(), "lifted");
                  expect_outcome(b.run(), Outcome::ok);
@@ -145,8 +147,8 @@ int main() {
             {"the cloud is out of reach for a while: retried, the breaker told once it happens",
              [] {
                  Bench b;
-                 b.backend.looks = {fail(Errc::unreachable, "401"),
-                                      fail(Errc::unreachable, "401"), active("image-1")};
+                 b.backend.looks = {fail(Errc::unreachable, "401"), fail(Errc::unreachable, "401"),
+                                    active("image-1")};
                  expect_outcome(b.run(), Outcome::ok);
                  unit::expect(b.cloud_faults >= 1, "told");
              }},

@@ -209,7 +209,8 @@ std::vector<unit::Rule> file_rules() {
          [] {
              const Folder f;
              f.put("n10.yml", yaml());
-             unit::expect(read_desired(f.settings(), "n1").error().code == Errc::not_found, "not found");
+             unit::expect(read_desired(f.settings(), "n1").error().code == Errc::not_found,
+                          "not found");
          }},
         {"instance_id is a UUID with nova, any word with a command",
          [] {
@@ -228,8 +229,9 @@ std::vector<unit::Rule> file_rules() {
                                        "image_id: v1\nflavor_id: small\nkey_name: ops\n"
                                        "security_groups: [a, b]\nconfig_drive: yes\n");
              f.put("n1.yml", "image_id: v2\nflavor_id: 7\nnetwork_ids: auto\n");
-             f.put("n2.json", "{\"image_id\": \"v2\", \"security_groups\": [\"c\"], "
-                              "\"config_drive\": false}");
+             f.put("n2.json",
+                   "{\"image_id\": \"v2\", \"security_groups\": [\"c\"], "
+                   "\"config_drive\": false}");
              const auto one = read_server_keys(s, "n1"), two = read_server_keys(s, "n2");
              unit::expect(one && two, "read");
              unit::expect_equal(one->flavor_id + one->key_name + one->networks.at(0),

@@ -19,7 +19,8 @@ RuntimeView good() {
     view.slurm_minor = 11;
     view.prolog_alloc = view.prolog_defer_batch = true;
     view.scheduler_parameters = "bf_interval=2,nohold_on_prolog_fail";
-    view.plugstack = {"# x", "required spank_cohort.so path=append", "required /opt/spank_pyxis.so"};
+    view.plugstack = {"# x", "required spank_cohort.so path=append",
+                      "required /opt/spank_pyxis.so"};
     view.plugin_version = 24 << 16 | 11 << 8 | 5;
     return view;
 }
@@ -32,17 +33,35 @@ struct Row {
 };
 
 const Row rows[] = {
-    {"no PrologFlags=Alloc", [](RuntimeView& v) { v.prolog_alloc = false; }, Level::failure, "set PrologFlags=Alloc"},
-    {"no DeferBatch", [](RuntimeView& v) { v.prolog_defer_batch = false; }, Level::warning, "Alloc,DeferBatch"},
-    {"hold after a failed prolog", [](RuntimeView& v) { v.scheduler_parameters.clear(); }, Level::warning, "slurmctld reads it"},
-    {"the same on 22.05", [](RuntimeView& v) { v.slurm_major = 22; v.slurm_minor = 5; v.scheduler_parameters.clear(); }, Level::warning, "slurmd reads it"},
-    {"no line", [](RuntimeView& v) { v.plugstack.clear(); }, Level::warning, "without a launch gate"},
-    {"a line in a comment", [](RuntimeView& v) { v.plugstack = {"#required spank_cohort.so"}; }, Level::warning, "without a launch gate"},
-    {"optional", [](RuntimeView& v) { v.plugstack = {"optional spank_cohort.so"}; }, Level::failure, "write `required`"},
-    {"twice", [](RuntimeView& v) { v.plugstack.push_back("required /usr/lib/spank_cohort.so"); }, Level::failure, "more than once"},
-    {"after pyxis", [](RuntimeView& v) { v.plugstack = {"required spank_pyxis.so", "required spank_cohort.so"}; }, Level::warning, "before that of pyxis"},
+    {"no PrologFlags=Alloc", [](RuntimeView& v) { v.prolog_alloc = false; }, Level::failure,
+     "set PrologFlags=Alloc"},
+    {"no DeferBatch", [](RuntimeView& v) { v.prolog_defer_batch = false; }, Level::warning,
+     "Alloc,DeferBatch"},
+    {"hold after a failed prolog", [](RuntimeView& v) { v.scheduler_parameters.clear(); },
+     Level::warning, "slurmctld reads it"},
+    {"the same on 22.05",
+     [](RuntimeView& v) {
+         v.slurm_major = 22;
+         v.slurm_minor = 5;
+         v.scheduler_parameters.clear();
+     },
+     Level::warning, "slurmd reads it"},
+    {"no line", [](RuntimeView& v) { v.plugstack.clear(); }, Level::warning,
+     "without a launch gate"},
+    {"a line in a comment", [](RuntimeView& v) { v.plugstack = {"#required spank_cohort.so"}; },
+     Level::warning, "without a launch gate"},
+    {"optional", [](RuntimeView& v) { v.plugstack = {"optional spank_cohort.so"}; }, Level::failure,
+     "write `required`"},
+    {"twice", [](RuntimeView& v) { v.plugstack.push_back("required /usr/lib/spank_cohort.so"); },
+     Level::failure, "more than once"},
+    {"after pyxis",
+     [](RuntimeView& v) {
+         v.plugstack = {"required spank_pyxis.so", "required spank_cohort.so"};
+     },
+     Level::warning, "before that of pyxis"},
     {"not installed", [](RuntimeView& v) { v.plugin_version = 0; }, Level::failure, "install it"},
-    {"of another version", [](RuntimeView& v) { v.plugin_version = 22 << 16 | 5 << 8 | 8; }, Level::failure, "built for Slurm 22.05"},
+    {"of another version", [](RuntimeView& v) { v.plugin_version = 22 << 16 | 5 << 8 | 8; },
+     Level::failure, "built for Slurm 22.05"},
 };
 
 }  // namespace
@@ -65,10 +84,15 @@ int main() {
     rules.push_back({"included files stand in their place; a loop ends", [] {
                          const unit::Scratch scratch;
                          std::filesystem::create_directories(scratch.path + "/plugstack.conf.d");
-                         std::ofstream(scratch.path + "/plugstack.conf") << "a b\ninclude plugstack.conf.d/*.conf\nc d\n";
-                         std::ofstream(scratch.path + "/plugstack.conf.d/x.conf") << "required spank_cohort.so\n";
+                         std::ofstream(scratch.path + "/plugstack.conf")
+                             << "a b\ninclude plugstack.conf.d/*.conf\nc d\n";
+                         std::ofstream(scratch.path + "/plugstack.conf.d/x.conf")
+                             << "required spank_cohort.so\n";
                          const auto lines = read_plugstack(scratch.path + "/plugstack.conf");
-                         unit::expect(lines == std::vector<std::string>{"a b", "required spank_cohort.so", "c d"}, "lines");
+                         unit::expect(
+                             lines ==
+                                 std::vector<std::string>{"a b", "required spank_cohort.so", "c d"},
+                             "lines");
                          std::ofstream(scratch.path + "/loop") << "include loop\n";
                          unit::expect(!read_plugstack(scratch.path + "/loop"), "loop");
                          unit::expect(!read_plugstack(scratch.path + "/absent"), "absent");
@@ -88,12 +112,18 @@ int main() {
                              unit::expect(!plugin_version_of(file), "cut");
                          }
                      }});
-    rules.push_back({"whether the launch gate needs a profile, and where", [] {
-                         unit::expect(!launch_gate_of({"required spank_other.so", "#required spank_cohort.so"}).needs_profile, "no line");
-                         unit::expect(!launch_gate_of({"required spank_cohort.so profile=off"}).needs_profile, "off");
-                         const auto gate = launch_gate_of({"required /x/spank_cohort.so path=append profile_dir=/p"});
-                         unit::expect(gate.needs_profile && gate.profile_dir == "/p", "a line");
-                         unit::expect(launch_gate_of({"required spank_cohort.so"}).profile_dir.empty(), "default");
-                     }});
+    rules.push_back(
+        {"whether the launch gate needs a profile, and where", [] {
+             unit::expect(!launch_gate_of({"required spank_other.so", "#required spank_cohort.so"})
+                               .needs_profile,
+                          "no line");
+             unit::expect(!launch_gate_of({"required spank_cohort.so profile=off"}).needs_profile,
+                          "off");
+             const auto gate =
+                 launch_gate_of({"required /x/spank_cohort.so path=append profile_dir=/p"});
+             unit::expect(gate.needs_profile && gate.profile_dir == "/p", "a line");
+             unit::expect(launch_gate_of({"required spank_cohort.so"}).profile_dir.empty(),
+                          "default");
+         }});
     return unit::run("doctor_runtime", std::move(rules));
 }

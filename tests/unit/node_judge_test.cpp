@@ -182,7 +182,10 @@ int main() {
                  record.root = "new";
                  unit::expect(kind() == BootKind::plain, "the same root");
              }},
-            {"lack: nothing lacks", [] { unit::expect(!lacking({}, {true, false}, ""), "no word"); }},
+            {"lack: nothing lacks",
+             [] {
+                 unit::expect(!lacking({}, {true, false}, ""), "no word");
+             }},
             {"lack: refused, with a reason that join lifts again",
              [] {
                  for (const bool before : {true, false}) {
@@ -198,7 +201,8 @@ int main() {
                  expect_act(*lacking(state, {true, false}), Act::go_on);
                  expect_act(*lacking(state, {false, false}), Act::wait);
              }},
-            {"lack: a job is about to start: a drain could end it; beside a running one it does not",
+            {"lack: a job is about to start: a drain could end it; beside a running one it does "
+             "not",
              [] {
                  NodeState state;
                  state.base = NodeState::Base::allocated;
@@ -217,7 +221,8 @@ int main() {
                  node.features = "gpu";
                  unit::expect(!asks_for_label(node, read), "started without");
                  read.slurmd_has_revision = true;
-                 unit::expect(asks_for_label(node, read), "the guard may have taken the feature off");
+                 unit::expect(asks_for_label(node, read),
+                              "the guard may have taken the feature off");
                  expect_act(decide_after(unlabelled, read, true, true), Act::publish);
              }},
             {"slurmd: the revision alone",

@@ -18,9 +18,7 @@ struct Folder {
     std::string path = fmt::format("/tmp/cohort-picture.{}", ::getpid());
     Folder() { ::mkdir(path.c_str(), 0700); }
     ~Folder() { (void)!std::system(("rm -rf " + path).c_str()); }
-    void write(const std::string& text) const {
-        std::ofstream(path + "/snapshot.json") << text;
-    }
+    void write(const std::string& text) const { std::ofstream(path + "/snapshot.json") << text; }
     void written_by(const std::string& host, double at) const {
         SnapshotHeader header;
         header.host = host;
@@ -66,7 +64,8 @@ std::vector<unit::Rule> all_rules() {
          [] {
              const Folder f;
              f.written_by("a \"b\".example.org", noon);
-             unit::expect_equal(read_picture(f.path)->header.host, std::string("a \"b\".example.org"));
+             unit::expect_equal(read_picture(f.path)->header.host,
+                                std::string("a \"b\".example.org"));
          }},
     };
 }

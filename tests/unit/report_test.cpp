@@ -76,7 +76,8 @@ std::string text(const Steps& steps) {
 
 void show_spans() {
     const auto spans = [](const ViewNode& n) { return text(spans_of(n, noon - 10, noon + 300)); };
-    unit::expect_equal(spans(done("n", 10, 20, 50, 80)), std::string("s:-10-10 w:10-20 r:20-50 b:50-80 s:80-300 "));
+    unit::expect_equal(spans(done("n", 10, 20, 50, 80)),
+                       std::string("s:-10-10 w:10-20 r:20-50 b:50-80 s:80-300 "));
     unit::expect_equal(spans(failed("n", "")), std::string("s:-10-60 w:60-70 r:70-90 f:90-300 "));
     ViewNode waits;
     waits.row.step = Step::released;
@@ -99,7 +100,8 @@ void show_spans() {
     never.row.ended = noon + 5;
     unit::expect_equal(spans(never), std::string("s:-10-5 f:5-300 "));
     // The proof was there before the cloud's action had ended.
-    unit::expect_equal(spans(done("n", 10, 20, 90, 80)), std::string("s:-10-10 w:10-20 r:20-80 s:80-300 "));
+    unit::expect_equal(spans(done("n", 10, 20, 90, 80)),
+                       std::string("s:-10-10 w:10-20 r:20-80 s:80-300 "));
 }
 
 void show_time() {
@@ -122,7 +124,8 @@ void show_steps() {
     const auto r = sample();
     const auto time = time_of(r);
     unit::expect_equal(text(jobs_running(r, time)), std::string("-20=1 5=2 20=1 60=0 90=1 220=1 "));
-    unit::expect_equal(text(nodes_out(r, time)), std::string("-20=0 10=1 60=2 80=1 90=2 200=1 220=1 "));
+    unit::expect_equal(text(nodes_out(r, time)),
+                       std::string("-20=0 10=1 60=2 80=1 90=2 200=1 220=1 "));
     Report empty = r;
     empty.jobs.clear();
     unit::expect_equal(text(jobs_running(empty, time)), std::string("-20=0 220=0 "));
@@ -147,9 +150,11 @@ void show_page() {
     unit::expect_contains(html, "n1 is rebuilt: 12:00:20 to 12:00:50, 30 s");
     for (const char* outside : {"http://", "https://", "<script", "@import", "url("})
         unit::expect_equal(count(html, outside), std::size_t{0});
-    for (const char* tag : {"div", "section", "table", "details", "main", "i", "span", "em", "header"})
-        unit::expect_equal(count(html, fmt::format("<{}>", tag)) + count(html, fmt::format("<{} ", tag)),
-                           count(html, fmt::format("</{}>", tag)));
+    for (const char* tag :
+         {"div", "section", "table", "details", "main", "i", "span", "em", "header"})
+        unit::expect_equal(
+            count(html, fmt::format("<{}>", tag)) + count(html, fmt::format("<{} ", tag)),
+            count(html, fmt::format("</{}>", tag)));
     // 5 spans of n1, 5 of n2, 4 of n3; 4 bars of jobs, the one of 13 on n1 too.
     unit::expect_equal(count(html, "<i class=\"build\" style=\"left"), std::size_t{3});
     unit::expect_equal(count(html, "<i class=\"job\" style=\"left"), std::size_t{4});
@@ -157,7 +162,8 @@ void show_page() {
 
 void show_many() {
     auto r = sample();
-    for (int i = 0; i < 200; ++i) r.view.nodes.push_back(done(fmt::format("m{}", i), i, i + 1, i + 2, i + 9));
+    for (int i = 0; i < 200; ++i)
+        r.view.nodes.push_back(done(fmt::format("m{}", i), i, i + 1, i + 2, i + 9));
     const auto html = html_of(r);
     unit::expect_equal(count(html, "data-node="), std::size_t{203});
     unit::expect_contains(html, "<div class=\"plot dense\">");
@@ -169,9 +175,10 @@ int main(int argc, char** argv) {
     ::setenv("TZ", "UTC", 1);
     ::tzset();
     if (argc > 1) std::ofstream(argv[1]) << html_of(sample());
-    return unit::run("report", {{"what a node did, without gaps", show_spans},
-                                {"the picture's time and its marks", show_time},
-                                {"curves are sums of what runs", show_steps},
-                                {"every node is on the page, every text escaped, nothing is loaded", show_page},
-                                {"two hundred nodes", show_many}});
+    return unit::run(
+        "report", {{"what a node did, without gaps", show_spans},
+                   {"the picture's time and its marks", show_time},
+                   {"curves are sums of what runs", show_steps},
+                   {"every node is on the page, every text escaped, nothing is loaded", show_page},
+                   {"two hundred nodes", show_many}});
 }

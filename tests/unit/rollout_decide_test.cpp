@@ -489,14 +489,15 @@ void row_rules(std::vector<unit::Rule>& rules) {
                          s.node(1).record.want->image = "v9";
                          expect_contains(row_after(s), "waits for the node's own proof");
                      }});
-    rules.push_back({"out while nobody knew how the action ended, and it ended well: given back", [] {
-                         auto s = ended(Outcome::ok);
-                         s.node(1).record.want->image = "v9";
-                         s.down(1, "cohort: rebuild req-1 may still be under way: not in Slurm's time");
-                         expect_contains(row_after(s), "waits for the node's own proof");
-                         s.proved(1);
-                         expect_contains(s.acts(), "return:n1");
-                     }});
+    rules.push_back(
+        {"out while nobody knew how the action ended, and it ended well: given back", [] {
+             auto s = ended(Outcome::ok);
+             s.node(1).record.want->image = "v9";
+             s.down(1, "cohort: rebuild req-1 may still be under way: not in Slurm's time");
+             expect_contains(row_after(s), "waits for the node's own proof");
+             s.proved(1);
+             expect_contains(s.acts(), "return:n1");
+         }});
     rules.push_back({"never back within VerifyWait: failed", [] {
                          auto s = ended(Outcome::ok);
                          s.seen.latest[0].ended = now - 601;

@@ -35,12 +35,22 @@ int main() {
         {
             {"the standard's own examples",
              [] {
-                 unit::expect_equal(sha256_hex(""), std::string("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"));
-                 unit::expect_equal(sha256_hex("abc"), std::string("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
-                 unit::expect_equal(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-                                    std::string("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"));
-                 unit::expect_equal(sha256_hex(std::string(1000000, 'a')),
-                                    std::string("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"));
+                 unit::expect_equal(
+                     sha256_hex(""),
+                     std::string(
+                         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"));
+                 unit::expect_equal(
+                     sha256_hex("abc"),
+                     std::string(
+                         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+                 unit::expect_equal(
+                     sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+                     std::string(
+                         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"));
+                 unit::expect_equal(
+                     sha256_hex(std::string(1000000, 'a')),
+                     std::string(
+                         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"));
              }},
             {"every length up to 300, and some long ones, as libcrypto has it",
              [] {

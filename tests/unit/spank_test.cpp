@@ -37,16 +37,22 @@ struct PathRow {
 std::vector<unit::Rule> path_rules() {
     const std::string long_path = "/" + std::string(20000, 'l');
     const PathRow rows[] = {
-        {"unset, prepend: the profile's, then base_path", Order::prepend, std::nullopt, flox + ":" + base},
-        {"unset, append: base_path, then the profile's", Order::append, std::nullopt, base + ":" + flox},
+        {"unset, prepend: the profile's, then base_path", Order::prepend, std::nullopt,
+         flox + ":" + base},
+        {"unset, append: base_path, then the profile's", Order::append, std::nullopt,
+         base + ":" + flox},
         {"empty counts as unset", Order::prepend, "", flox + ":" + base},
         {"only empty entries count as unset", Order::prepend, ":::", flox + ":" + base},
-        {"a module's PATH keeps its order", Order::prepend, "/opt/m/bin:/usr/bin", flox + ":/opt/m/bin:/usr/bin"},
-        {"append leaves it in front", Order::append, "/opt/m/bin:/usr/bin", "/opt/m/bin:/usr/bin:" + flox},
+        {"a module's PATH keeps its order", Order::prepend, "/opt/m/bin:/usr/bin",
+         flox + ":/opt/m/bin:/usr/bin"},
+        {"append leaves it in front", Order::append, "/opt/m/bin:/usr/bin",
+         "/opt/m/bin:/usr/bin:" + flox},
         {"empty entries vanish", Order::prepend, ":/usr/bin::/bin:", flox + ":/usr/bin:/bin"},
         {"doubles vanish, the first stays", Order::prepend, "/a:/b:/a", flox + ":/a:/b"},
-        {"a second injection changes nothing", Order::prepend, flox + ":/usr/bin", flox + ":/usr/bin"},
-        {"a module in front of the first injection falls behind again", Order::prepend, "/m:" + flox, flox + ":/m"},
+        {"a second injection changes nothing", Order::prepend, flox + ":/usr/bin",
+         flox + ":/usr/bin"},
+        {"a module in front of the first injection falls behind again", Order::prepend,
+         "/m:" + flox, flox + ":/m"},
         {"append twice changes nothing", Order::append, "/usr/bin:" + flox, "/usr/bin:" + flox},
         {"20,000 characters are kept", Order::prepend, long_path, flox + ":" + long_path},
         {"an entry with blanks is kept", Order::prepend, " /a b:/c", flox + ": /a b:/c"},
@@ -58,9 +64,11 @@ std::vector<unit::Rule> path_rules() {
         rules.push_back({fmt::format("PATH: {}", row.words), [row] {
                              Arguments arguments;
                              arguments.order = row.order;
-                             const auto changes = compose(unit::sample_profile(), arguments, row.current);
+                             const auto changes =
+                                 compose(unit::sample_profile(), arguments, row.current);
                              unit::expect_equal(path_of(changes), row.wanted);
-                             const auto again = compose(unit::sample_profile(), arguments, path_of(changes));
+                             const auto again =
+                                 compose(unit::sample_profile(), arguments, path_of(changes));
                              unit::expect_equal(path_of(again), row.wanted);
                          }});
     return rules;
@@ -82,29 +90,45 @@ std::vector<unit::Rule> argument_rules() {
          }},
         {"arguments: each is taken",
          [] {
-             const auto a = arguments_of({"profile=off", "profile_dir=/p", "path=append", "base_path=/a:/b",
-                                          "containers=inject", "expect_revision=rev_0123456789abcdef",
-                                          "stamp_file=/etc/stamp"});
-             unit::expect(!a.profile_required && !a.skip_containers && a.order == Order::append, "taken");
-             unit::expect(a.profile_dir == "/p" && a.base_path == "/a:/b" && a.stamp_file == "/etc/stamp", "taken");
+             const auto a =
+                 arguments_of({"profile=off", "profile_dir=/p", "path=append", "base_path=/a:/b",
+                               "containers=inject", "expect_revision=rev_0123456789abcdef",
+                               "stamp_file=/etc/stamp"});
+             unit::expect(!a.profile_required && !a.skip_containers && a.order == Order::append,
+                          "taken");
+             unit::expect(
+                 a.profile_dir == "/p" && a.base_path == "/a:/b" && a.stamp_file == "/etc/stamp",
+                 "taken");
          }},
         {"arguments: anything else is refused by name, with what it expects",
          [] {
              const std::pair<const char*, const char*> bad[] = {
-                 {"profile", "not key=value"}, {"", "not key=value"}, {"profiles=off", "did you mean profile="},
-                 {"xyzzy=1", "see spank_cohort(8)"}, {"profile=maybe", "required or off"}, {"profile=", "required or off"},
-                 {"profile_dir=run", "absolute"}, {"profile_dir=/run/../etc", "absolute"}, {"path=first", "prepend or append"},
-                 {"base_path=", "directories"}, {"base_path=/a::/b", "directories"}, {"base_path=bin", "directories"},
-                 {"base_path=/a:", "directories"}, {"containers=no", "skip or inject"},
-                 {"expect_revision=v2", "hexadecimal"}, {"expect_revision=REV_0123456789abcdef", "hexadecimal"},
-                 {"stamp_file=x", "absolute"}, {"=x", "is not known"}};
+                 {"profile", "not key=value"},
+                 {"", "not key=value"},
+                 {"profiles=off", "did you mean profile="},
+                 {"xyzzy=1", "see spank_cohort(8)"},
+                 {"profile=maybe", "required or off"},
+                 {"profile=", "required or off"},
+                 {"profile_dir=run", "absolute"},
+                 {"profile_dir=/run/../etc", "absolute"},
+                 {"path=first", "prepend or append"},
+                 {"base_path=", "directories"},
+                 {"base_path=/a::/b", "directories"},
+                 {"base_path=bin", "directories"},
+                 {"base_path=/a:", "directories"},
+                 {"containers=no", "skip or inject"},
+                 {"expect_revision=v2", "hexadecimal"},
+                 {"expect_revision=REV_0123456789abcdef", "hexadecimal"},
+                 {"stamp_file=x", "absolute"},
+                 {"=x", "is not known"}};
              for (const auto& [word, sentence] : bad) {
                  const auto parsed = parse_arguments({word});
                  unit::expect(!parsed.has_value(), word);
                  unit::expect_contains(parsed.error().message, sentence);
                  unit::expect_contains(parsed.error().message, "plugstack.conf");
              }
-             unit::expect_contains(parse_arguments({"path=append", "path=append"}).error().message, "twice");
+             unit::expect_contains(parse_arguments({"path=append", "path=append"}).error().message,
+                                   "twice");
          }},
     };
 }
@@ -135,7 +159,10 @@ void expect_refused(const Arguments& arguments, const View& view, const char* se
 std::vector<unit::Rule> gate_rules() {
     return {
         {"gate: a sealed revision that was published in this boot passes",
-         [] { unit::expect_equal(judge({}, good_view()).value_or(""), unit::sample_profile().revision()); }},
+         [] {
+             unit::expect_equal(judge({}, good_view()).value_or(""),
+                                unit::sample_profile().revision());
+         }},
         {"gate: a bad profile, another revision, an earlier boot, nothing published are refused",
          [] {
              auto view = good_view();
@@ -161,7 +188,8 @@ std::vector<unit::Rule> gate_rules() {
              const std::string hash_word = "expect_revision=" + mine.hash;
              unit::expect(judge(arguments_of({name_word}), view).has_value(), "name");
              unit::expect(judge(arguments_of({hash_word}), view).has_value(), "hash");
-             expect_refused(arguments_of({"expect_revision=rev_0000000000000000"}), view, "plugstack.conf expects");
+             expect_refused(arguments_of({"expect_revision=rev_0000000000000000"}), view,
+                            "plugstack.conf expects");
              view.published = cohort::fail(Errc::not_found, "none");
              unit::expect(judge(arguments_of({hash_word}), view).has_value(), "not published");
              view = good_view();
@@ -171,12 +199,14 @@ std::vector<unit::Rule> gate_rules() {
         {"gate: path= must agree with the sealed precedence",
          [] {
              unit::expect(judge(arguments_of({"path=prepend"}), good_view()).has_value(), "same");
-             expect_refused(arguments_of({"path=append"}), good_view(), "the sealed profile prepend");
+             expect_refused(arguments_of({"path=append"}), good_view(),
+                            "the sealed profile prepend");
          }},
         {"gate: profile=off compares the image's stamp with the published one",
          [] {
              const auto off = arguments_of({"profile=off"});
-             unit::expect_equal(judge(off, stamped_view("lab/v1", "lab/v1")).value_or(""), revision_name_of_stamp("lab/v1"));
+             unit::expect_equal(judge(off, stamped_view("lab/v1", "lab/v1")).value_or(""),
+                                revision_name_of_stamp("lab/v1"));
              expect_refused(off, stamped_view("lab/v2", "lab/v1"), "stamp is 'lab/v2'");
              expect_refused(off, stamped_view("", "lab/v1"), "stamp is ''");
              auto view = stamped_view("lab/v1", "lab/v1");
@@ -189,8 +219,9 @@ std::vector<unit::Rule> gate_rules() {
          [] {
              const std::string a = "rev_aaaaaaaaaaaaaaaa", b = "rev_bbbbbbbbbbbbbbbb";
              for (const std::string& fine :
-                  {std::string(), std::string("gpu"), a, "[" + a + "|" + b + "]", "gpu&[" + b + "|" + a + "]",
-                   "(x|y)&" + a, "prev_" + b, a + "*2", std::string("rev_b"), b + "c"})
+                  {std::string(), std::string("gpu"), a, "[" + a + "|" + b + "]",
+                   "gpu&[" + b + "|" + a + "]", "(x|y)&" + a, "prev_" + b, a + "*2",
+                   std::string("rev_b"), b + "c"})
                  unit::expect(judge_constraints(a, fine).has_value(), fine);
              for (const std::string& bad : {b, "[" + b + "]", "gpu&" + b})
                  unit::expect(!judge_constraints(a, bad).has_value(), bad);
@@ -202,10 +233,16 @@ std::vector<unit::Rule> gate_rules() {
 // A scratch node: profile and published as wanted.
 struct ScratchNode {
     Scratch scratch;
-    Places places() const { return {{scratch.path + "/run", ::geteuid()}, ::geteuid(), {scratch.path + "/os-release"}}; }
-    void write_profile() const { (void)cohort::write_profile(unit::sample_profile(), scratch.profile()); }
+    Places places() const {
+        return {{scratch.path + "/run", ::geteuid()}, ::geteuid(), {scratch.path + "/os-release"}};
+    }
+    void write_profile() const {
+        (void)cohort::write_profile(unit::sample_profile(), scratch.profile());
+    }
     void publish() const {
-        (void)write_published({unit::sample_profile().revision(), "", current_boot_id().value_or(""), ""}, places().runtime);
+        (void)write_published(
+            {unit::sample_profile().revision(), "", current_boot_id().value_or(""), ""},
+            places().runtime);
     }
     Step step(const char* more = nullptr) const {
         Step made(places());
@@ -244,7 +281,8 @@ std::vector<unit::Rule> step_rules() {
              unit::expect(node.refused(), "reason after the prolog");
              (void)clear_refused(node.places().runtime);
              unit::expect(!step.task_gate(7), "task");
-             unit::expect_contains(read_refused(node.places().runtime).value_or(""), "vars is missing");
+             unit::expect_contains(read_refused(node.places().runtime).value_or(""),
+                                   "vars is missing");
              unit::expect(step.injection("/usr/bin", plain).empty(), "nothing injected");
          }},
         {"step: a rebuild job passes both gates on a bad node, another job does not",
@@ -253,7 +291,8 @@ std::vector<unit::Rule> step_rules() {
              auto prolog = node.step();
              unit::expect(prolog.prolog({7, true, ""}).has_value(), "prolog");
              auto mine = node.step();
-             unit::expect(mine.task_gate(7).has_value() && mine.injection("/x", plain).empty(), "task");
+             unit::expect(mine.task_gate(7).has_value() && mine.injection("/x", plain).empty(),
+                          "task");
              auto other = node.step();
              unit::expect(!other.task_gate(8), "another job");
              prolog.epilog(7);
@@ -278,7 +317,9 @@ std::vector<unit::Rule> step_rules() {
              auto step = node.step("nonsense=1");
              unit::expect(!step.prolog({7, false, ""}) && !step.task_gate(7), "closed");
              auto rebuild = node.step("nonsense=1");
-             unit::expect(rebuild.prolog({9, true, ""}).has_value() && rebuild.task_gate(9).has_value(), "rebuild");
+             unit::expect(
+                 rebuild.prolog({9, true, ""}).has_value() && rebuild.task_gate(9).has_value(),
+                 "rebuild");
              Step never(node.places());
              unit::expect(!never.task_gate(7), "never initialised");
          }},
@@ -290,19 +331,23 @@ std::vector<unit::Rule> step_rules() {
              auto step = node.step();
              unit::expect(!step.prolog({7, false, "[rev_0000000000000000]"}), "refused");
          }},
-        {"step: containers keep their own PATH, but not with containers=inject; the check is made in both",
+        {"step: containers keep their own PATH, but not with containers=inject; the check is made "
+         "in both",
          [] {
              const ScratchNode node;
              node.write_profile();
              node.publish();
              auto skip = node.step();
              auto inject = node.step("containers=inject");
-             unit::expect(skip.task_gate(7).has_value() && inject.task_gate(7).has_value(), "gates");
-             const ContainerSigns signs[] = {
-                 {true, false, root_directory()}, {false, true, root_directory()}, {false, false, RootDirectory{1, 2}}};
+             unit::expect(skip.task_gate(7).has_value() && inject.task_gate(7).has_value(),
+                          "gates");
+             const ContainerSigns signs[] = {{true, false, root_directory()},
+                                             {false, true, root_directory()},
+                                             {false, false, RootDirectory{1, 2}}};
              for (const auto& sign : signs) {
                  unit::expect(skip.injection("/image/bin", sign).empty(), "skip");
-                 unit::expect_equal(path_of(inject.injection("/image/bin", sign)), flox + ":/image/bin");
+                 unit::expect_equal(path_of(inject.injection("/image/bin", sign)),
+                                    flox + ":/image/bin");
              }
          }},
         {"injection: variables win over the user's, unset ones are left alone, a profile.d is told",

@@ -81,8 +81,10 @@ std::string all(const std::vector<std::string>& lines) {
 std::size_t widest(const std::string& text) {
     std::size_t most = 0, now = 0;
     for (const char c : text) {
-        if (c == '\n') now = 0;
-        else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) most = std::max(most, ++now);
+        if (c == '\n')
+            now = 0;
+        else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
+            most = std::max(most, ++now);
     }
     return most;
 }
@@ -99,8 +101,10 @@ void show_words() {
     const auto v = mixed();
     unit::expect_equal(what(v, 0), std::string("done: in 100 s"));
     unit::expect_equal(what(v, 1), std::string("rebuilding: the cloud rebuilds it (req-2)"));
-    unit::expect_equal(what(v, 2), std::string("booting: the cloud is done, it boots and proves itself (req-3)"));
-    unit::expect_equal(what(v, 3), std::string("waits: for job 1234 of alice until 12:30 and 1 more"));
+    unit::expect_equal(
+        what(v, 2), std::string("booting: the cloud is done, it boots and proves itself (req-3)"));
+    unit::expect_equal(what(v, 3),
+                       std::string("waits: for job 1234 of alice until 12:30 and 1 more"));
     unit::expect_equal(what(v, 4), std::string("held: its turn has not come"));
     unit::expect_equal(what(v, 5), std::string("failed: No valid host was found (req-6)"));
     unit::expect_equal(what(v, 6), std::string("planned: its turn has not come"));
@@ -161,9 +165,14 @@ void show_headline() {
     v.users_running = 12;
     const auto text = all(headline_of(v, progress_of(v)));
     unit::expect_contains(text, "Rollout 3: active, begun 11:45 by ops, to v2: kernel update");
-    unit::expect_contains(text, "1 of 7 nodes done, 1 failed, 2 being rebuilt, 1 waiting for their nodes, 1 held, 1 planned");
+    unit::expect_contains(text,
+                          "1 of 7 nodes done, 1 failed, 2 being rebuilt, 1 waiting for their "
+                          "nodes, 1 held, 1 planned");
     unit::expect_contains(text, "A node takes 100 s (median of 1); 9 nodes an hour; done in about");
-    unit::expect_contains(text, "Out of service 4 of at most 4 (of 16 nodes), 1 of them kept for a rebuild job that waits; users' jobs: 12 run, 0 wait; actions of the cloud: 0 of 10");
+    unit::expect_contains(
+        text,
+        "Out of service 4 of at most 4 (of 16 nodes), 1 of them kept for a rebuild job that waits; "
+        "users' jobs: 12 run, 0 wait; actions of the cloud: 0 of 10");
     v.breaker = Breaker{noon - 60, "keystone refused to sign us in", "x"};
     v.rollout->state = RolloutState::halted;
     v.rollout->why = "3 nodes failed";
@@ -185,14 +194,16 @@ void show_picture() {
     unit::expect_contains(text, "\n12:00 n6 failed");
     unit::expect(widest(text) <= 100, text);
     unit::expect(text.find('\033') == std::string::npos, "no colour");
-    unit::expect_contains(picture_of(v, {100, 24, true, true}, {}), "\033[1;97;41mfailed    \033[0m");
+    unit::expect_contains(picture_of(v, {100, 24, true, true}, {}),
+                          "\033[1;97;41mfailed    \033[0m");
     v.nodes[5].row.why = "rebuild req-1c3ba414-3f4c-4380-ac7d-022f46beea03 failed: No valid host";
     unit::expect_contains(picture_of(v, plain, {}), "rebuild req-1c3ba414 failed: No valid host");
 }
 
 void show_sizes() {
     std::vector<ViewNode> nodes;
-    for (int i = 0; i < 200; ++i) nodes.push_back(node(fmt::format("node{:03}", i), i < 50 ? Step::done : Step::held));
+    for (int i = 0; i < 200; ++i)
+        nodes.push_back(node(fmt::format("node{:03}", i), i < 50 ? Step::done : Step::held));
     nodes[77] = mixed().nodes[5];
     nodes[77].row.node = "node077";
     const auto v = view(nodes);
@@ -204,8 +215,10 @@ void show_sizes() {
     for (const std::size_t width : {20U, 40U, 80U, 237U})
         for (const std::size_t height : {1U, 5U, 10U, 24U, 70U, 300U}) {
             const auto picture = picture_of(v, {width, height, false, true}, {"news", "more news"});
-            unit::expect(lines_in(picture) <= height, fmt::format("{} lines in {}", lines_in(picture), height));
-            unit::expect(widest(picture) <= width || width < 20, fmt::format("{} columns in {}", widest(picture), width));
+            unit::expect(lines_in(picture) <= height,
+                         fmt::format("{} lines in {}", lines_in(picture), height));
+            unit::expect(widest(picture) <= width || width < 20,
+                         fmt::format("{} columns in {}", widest(picture), width));
         }
     std::vector<ViewNode> many(10000, node("n", Step::held));
     many[5003].row.step = Step::failed;

@@ -36,7 +36,8 @@ struct Activated {
                       {"activate_mode", "run"},
                       {"env_exports", "TOOL_HOME,GATK_HOME"}};
         s.environment = {{"FLOX_ENV", link},
-                         {"PATH", link + "/bin:/usr/bin:" + realized + "/sbin:" + link + "/bin/:" + link + "x/bin"},
+                         {"PATH", link + "/bin:/usr/bin:" + realized + "/sbin:" + link +
+                                      "/bin/:" + link + "x/bin"},
                          {"TOOL_HOME", "/opt/tool"},
                          {"FLOX_FLOXHUB_TOKEN", "flox-s3cret"},
                          {"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
@@ -49,7 +50,8 @@ struct Activated {
 
 std::string all_text(const Profile& profile) {
     std::string text;
-    for (const auto& [name, content] : profile_files(profile).value_or(ProfileFiles{})) text += content;
+    for (const auto& [name, content] : profile_files(profile).value_or(ProfileFiles{}))
+        text += content;
     return text;
 }
 
@@ -61,13 +63,15 @@ void expect_no_profile(const ProfileSource& source, const char* sentence) {
 
 std::vector<unit::Rule> source_rules() {
     return {
-        {"a profile has the environment's PATH entries in their order, pinned to the realized path, and no others",
+        {"a profile has the environment's PATH entries in their order, pinned to the realized "
+         "path, and no others",
          [] {
              const Activated node;
              const auto profile = make_profile(node.source());
              unit::expect(profile.has_value(), profile ? "" : profile.error().message);
              unit::expect_equal(profile->env_path, node.realized);
-             unit::expect(profile->path == std::vector<std::string>{node.realized + "/bin", node.realized + "/sbin"},
+             unit::expect(profile->path == std::vector<std::string>{node.realized + "/bin",
+                                                                    node.realized + "/sbin"},
                           profile->path.at(0));
              unit::expect_equal(profile->env_ref, std::string("myorg/hpc:17"));
              unit::expect_equal(profile->settings.at("profile_schema"), std::string("1"));
@@ -77,14 +81,17 @@ std::vector<unit::Rule> source_rules() {
              const Activated node;
              const auto text = all_text(*make_profile(node.source()));
              unit::expect_contains(text, "TOOL_HOME=/opt/tool");
-             for (const char* leak : {"s3cret", "10.96.0.1", "FLOX_", "KUBERNETES", "OS_", "/root", "/usr/bin", "run-link"})
+             for (const char* leak : {"s3cret", "10.96.0.1", "FLOX_", "KUBERNETES", "OS_", "/root",
+                                      "/usr/bin", "run-link"})
                  unit::expect(text.find(leak) == std::string::npos, leak);
          }},
-        {"an allow-listed variable that is not set is recorded; with --require-exports it is an error",
+        {"an allow-listed variable that is not set is recorded; with --require-exports it is an "
+         "error",
          [] {
              const Activated node;
              auto source = node.source();
-             unit::expect(make_profile(source)->unset == std::vector<std::string>{"GATK_HOME"}, "recorded");
+             unit::expect(make_profile(source)->unset == std::vector<std::string>{"GATK_HOME"},
+                          "recorded");
              source.require_exports = true;
              expect_no_profile(source, "GATK_HOME of env_exports is not set");
              source.environment["GATK_HOME"] = std::string();
@@ -95,16 +102,34 @@ std::vector<unit::Rule> source_rules() {
              const Activated node;
              const std::pair<const char*, std::function<void(ProfileSource&)>> rows[] = {
                  {"FLOX_ENV is not set", [](ProfileSource& s) { s.environment.erase("FLOX_ENV"); }},
-                 {"is not there", [](ProfileSource& s) { s.environment["FLOX_ENV"] = std::string("/nonexistent/env"); }},
-                 {"PATH has no entry", [](ProfileSource& s) { s.environment["PATH"] = std::string("/usr/bin"); }},
+                 {"is not there",
+                  [](ProfileSource& s) {
+                      s.environment["FLOX_ENV"] = std::string("/nonexistent/env");
+                  }},
+                 {"PATH has no entry",
+                  [](ProfileSource& s) { s.environment["PATH"] = std::string("/usr/bin"); }},
                  {"go together", [](ProfileSource& s) { s.settings.erase("flox_generation"); }},
-                 {"flox_generation", [](ProfileSource& s) { s.settings["flox_generation"] = std::string("latest"); }},
-                 {"flox_env", [](ProfileSource& s) { s.settings["flox_env"] = std::string("hpc"); }},
-                 {"not pinned is not sealed", [](ProfileSource& s) { s.settings.erase("flox_env"); s.settings.erase("flox_generation"); }},
-                 {"repository:tag@sha256", [](ProfileSource& s) { s.settings["worker_image"] = std::string("repo:latest"); }},
-                 {"which image this is", [](ProfileSource& s) { s.settings.erase("worker_image"); }},
-                 {"reserved names", [](ProfileSource& s) { s.settings["env_exports"] = std::string("LD_PRELOAD"); }},
-                 {"make the runtime", [](ProfileSource& s) { s.settings["skip_containers"] = std::string("logfile,slurmd"); }},
+                 {"flox_generation",
+                  [](ProfileSource& s) { s.settings["flox_generation"] = std::string("latest"); }},
+                 {"flox_env",
+                  [](ProfileSource& s) { s.settings["flox_env"] = std::string("hpc"); }},
+                 {"not pinned is not sealed",
+                  [](ProfileSource& s) {
+                      s.settings.erase("flox_env");
+                      s.settings.erase("flox_generation");
+                  }},
+                 {"repository:tag@sha256",
+                  [](ProfileSource& s) {
+                      s.settings["worker_image"] = std::string("repo:latest");
+                  }},
+                 {"which image this is",
+                  [](ProfileSource& s) { s.settings.erase("worker_image"); }},
+                 {"reserved names",
+                  [](ProfileSource& s) { s.settings["env_exports"] = std::string("LD_PRELOAD"); }},
+                 {"make the runtime",
+                  [](ProfileSource& s) {
+                      s.settings["skip_containers"] = std::string("logfile,slurmd");
+                  }},
              };
              for (const auto& [sentence, change] : rows) {
                  auto source = node.source();
@@ -118,16 +143,19 @@ std::vector<unit::Rule> source_rules() {
              auto source = node.source();
              source.environment["TOOL_HOME"] = std::string("a\nb");
              const auto profile = make_profile(source);
-             unit::expect(profile.has_value() && !profile_files(*profile).has_value(), "refused when written");
+             unit::expect(profile.has_value() && !profile_files(*profile).has_value(),
+                          "refused when written");
          }},
         {"images: pinned by digest or not",
          [] {
              const std::string digest = "@sha256:" + std::string(64, 'a');
-             for (const std::string& good : {"repo:1" + digest, "reg.example:5000/a/b:tag" + digest})
+             for (const std::string& good :
+                  {"repo:1" + digest, "reg.example:5000/a/b:tag" + digest})
                  unit::expect(is_pinned_image(good), good);
              for (const std::string& bad :
-                  {std::string("repo:1"), "repo" + digest, "reg.example:5000/a/b" + digest, std::string("repo:1@sha256:abc"),
-                   "repo:1" + digest + "0", "repo:1@sha256:" + std::string(64, 'A'), ":1" + digest, "repo:" + digest,
+                  {std::string("repo:1"), "repo" + digest, "reg.example:5000/a/b" + digest,
+                   std::string("repo:1@sha256:abc"), "repo:1" + digest + "0",
+                   "repo:1@sha256:" + std::string(64, 'A'), ":1" + digest, "repo:" + digest,
                    std::string("7f0c3a52-6c1e-4f0e-9d57-1f6f3b3f0c11")})
                  unit::expect(!is_pinned_image(bad), bad);
          }},
@@ -147,22 +175,32 @@ std::vector<unit::Rule> settings_rules() {
     return {
         {"the environment's ten names, empty ones too, and no other",
          [] {
-             const Environment environment{{"WORKER_FLOX_ENV", "a/b"}, {"WORKER_HOME_PATH", ""}, {"WORKER_UNKNOWN", "x"},
-                                           {"COMPUTE_REPLICAS", "2"}, {"WORKER_PROFILE_SCHEMA", "9"}};
+             const Environment environment{{"WORKER_FLOX_ENV", "a/b"},
+                                           {"WORKER_HOME_PATH", ""},
+                                           {"WORKER_UNKNOWN", "x"},
+                                           {"COMPUTE_REPLICAS", "2"},
+                                           {"WORKER_PROFILE_SCHEMA", "9"}};
              const auto settings = settings_of_environment(environment);
-             unit::expect(settings == RevisionSettings{{"flox_env", "a/b"}, {"home_path", ""}}, "two");
+             unit::expect(settings == RevisionSettings{{"flox_env", "a/b"}, {"home_path", ""}},
+                          "two");
              std::size_t named = 0;
              for (const auto key : revision_keys())
                  if (!worker_name(key).empty()) ++named;
              unit::expect_equal(named, 10U);
          }},
-        {"a settings file: both spellings, comments, empty values; errors name file, line and the nearest key",
+        {"a settings file: both spellings, comments, empty values; errors name file, line and the "
+         "nearest key",
          [] {
-             const auto parsed = parse_worker_settings("# x\n\nflox_env = a/b\nWORKER_HOME_PATH=\n", "f");
-             unit::expect(parsed.has_value() && *parsed == RevisionSettings{{"flox_env", "a/b"}, {"home_path", ""}}, "parsed");
-             const std::pair<const char*, const char*> bad[] = {{"flox_env", "f:1: not KEY=VALUE"},
-                                                                {"\nflox_envy=a/b", "f:2: flox_envy is not a runtime setting, did you mean flox_env?"},
-                                                                {"flox_env=a/b\nWORKER_FLOX_ENV=c/d", "f:2: WORKER_FLOX_ENV is set twice"}};
+             const auto parsed =
+                 parse_worker_settings("# x\n\nflox_env = a/b\nWORKER_HOME_PATH=\n", "f");
+             unit::expect(parsed.has_value() &&
+                              *parsed == RevisionSettings{{"flox_env", "a/b"}, {"home_path", ""}},
+                          "parsed");
+             const std::pair<const char*, const char*> bad[] = {
+                 {"flox_env", "f:1: not KEY=VALUE"},
+                 {"\nflox_envy=a/b",
+                  "f:2: flox_envy is not a runtime setting, did you mean flox_env?"},
+                 {"flox_env=a/b\nWORKER_FLOX_ENV=c/d", "f:2: WORKER_FLOX_ENV is set twice"}};
              for (const auto& [text, sentence] : bad) {
                  const auto refused = parse_worker_settings(text, "f");
                  unit::expect(!refused.has_value(), text);
@@ -191,12 +229,14 @@ std::vector<unit::Rule> store_rules() {
              const SettingsStore store(scratch.path);
              unit::expect(store.get("default")->empty(), "empty");
              unit::expect(set(store, {"activate_mode=dev"}).has_value(), "set");
-             unit::expect_equal(file_of(scratch, "default"), std::string("WORKER_FLOX_ACTIVATE_MODE=dev\n"));
+             unit::expect_equal(file_of(scratch, "default"),
+                                std::string("WORKER_FLOX_ACTIVATE_MODE=dev\n"));
          }},
         {"store: of two who set at once neither's change is lost",
          [] {
-             const std::vector<std::string> words{"worker_cpus=1", "worker_mem_mb=2", "home_path=/h", "activate_mode=dev",
-                                                  "env_exports=A", "skip_containers=b", "path_precedence=append"};
+             const std::vector<std::string> words{
+                 "worker_cpus=1", "worker_mem_mb=2",   "home_path=/h",          "activate_mode=dev",
+                 "env_exports=A", "skip_containers=b", "path_precedence=append"};
              for (int round = 0; round < 10; ++round) {
                  const Scratch scratch;
                  std::atomic<std::size_t> ready = 0;
@@ -208,7 +248,8 @@ std::vector<unit::Rule> store_rules() {
                          (void)set(SettingsStore(scratch.path), {word});
                      });
                  for (auto& setter : setters) setter.join();
-                 unit::expect_equal(SettingsStore(scratch.path).get("default")->size(), words.size());
+                 unit::expect_equal(SettingsStore(scratch.path).get("default")->size(),
+                                    words.size());
              }
          }},
         {"store: an explicitly empty value is kept, and differs from a forgotten one",
@@ -227,21 +268,25 @@ std::vector<unit::Rule> store_rules() {
              const SettingsStore store(scratch.path);
              (void)set(store, {"flox_env=a/b", "flox_generation=1"});
              (void)set(store, {"WORKER_FLOX_GENERATION=2"});
-             unit::expect(*store.get("default") == RevisionSettings{{"flox_env", "a/b"}, {"flox_generation", "2"}}, "merged");
+             unit::expect(*store.get("default") ==
+                              RevisionSettings{{"flox_env", "a/b"}, {"flox_generation", "2"}},
+                          "merged");
          }},
         {"store: an explicit value beats a kept one",
          [] {
              const RevisionSettings kept{{"activate_mode", "dev"}, {"home_path", "/home"}};
              const auto merged = merge_settings(kept, {{"home_path", ""}});
-             unit::expect(merged == RevisionSettings{{"activate_mode", "dev"}, {"home_path", ""}}, "merged");
+             unit::expect(merged == RevisionSettings{{"activate_mode", "dev"}, {"home_path", ""}},
+                          "merged");
          }},
         {"store: what the revision would refuse is not kept, and the old stays",
          [] {
              const Scratch scratch;
              const SettingsStore store(scratch.path);
              (void)set(store, {"worker_cpus=6"});
-             for (const char* bad : {"worker_cpus=six", "flox_env=a/b", "path_precedence=first", "home_path=home",
-                                     "env_exports=PATH", "nonsense=1", "worker_cpus", "flox_env=a/b\nc"})
+             for (const char* bad :
+                  {"worker_cpus=six", "flox_env=a/b", "path_precedence=first", "home_path=home",
+                   "env_exports=PATH", "nonsense=1", "worker_cpus", "flox_env=a/b\nc"})
                  unit::expect(!set(store, {bad}).has_value(), bad);
              unit::expect(!set(store, {"worker_cpus=7", "WORKER_CPUS=8"}).has_value(), "twice");
              unit::expect(*store.get("default") == RevisionSettings{{"worker_cpus", "6"}}, "old");
@@ -252,7 +297,8 @@ std::vector<unit::Rule> store_rules() {
              const SettingsStore store(scratch.path);
              (void)store.set("gpu", *parse_setting_changes({"worker_cpus=1"}));
              unit::expect(store.get("default")->empty() && store.get("gpu")->size() == 1, "apart");
-             for (const char* bad : {"", "../x", "a/b", ".hidden"}) unit::expect(!store.get(bad).has_value(), bad);
+             for (const char* bad : {"", "../x", "a/b", ".hidden"})
+                 unit::expect(!store.get(bad).has_value(), bad);
          }},
         {"store: a damaged file is an error, not an empty one",
          [] {
@@ -260,16 +306,23 @@ std::vector<unit::Rule> store_rules() {
              std::filesystem::create_directories(scratch.path + "/settings");
              std::ofstream(scratch.path + "/settings/default.env") << "rubbish\n";
              const SettingsStore store(scratch.path);
-             unit::expect(!store.get("default").has_value() && !set(store, {"worker_cpus=1"}).has_value(), "error");
+             unit::expect(
+                 !store.get("default").has_value() && !set(store, {"worker_cpus=1"}).has_value(),
+                 "error");
              unit::expect_equal(file_of(scratch, "default"), std::string("rubbish\n"));
          }},
         {"store: what is kept and read back gives the same revision as the environment",
          [] {
              const Scratch scratch;
              const SettingsStore store(scratch.path);
-             (void)set(store, {"worker_image=" + pinned, "flox_env=a/b", "flox_generation=3", "env_exports=B, A"});
+             (void)set(store, {"worker_image=" + pinned, "flox_env=a/b", "flox_generation=3",
+                               "env_exports=B, A"});
              const auto kept = sealed_settings(*store.get("default"), "");
-             const auto direct = sealed_settings({{"worker_image", pinned}, {"flox_env", "a/b"}, {"flox_generation", "03"}, {"env_exports", "A,B"}}, "");
+             const auto direct = sealed_settings({{"worker_image", pinned},
+                                                  {"flox_env", "a/b"},
+                                                  {"flox_generation", "03"},
+                                                  {"env_exports", "A,B"}},
+                                                 "");
              unit::expect(kept.has_value() && direct.has_value() && *kept == *direct, "same");
          }},
     };
