@@ -12,7 +12,7 @@ lab_packages=(slurmctld slurmd slurm-client slurmdbd slurm-wlm-basic-plugins
 cloud_packages=(python3-keystone python3-glance python3-placement python3-nova uwsgi-core
     uwsgi-plugin-python3 mariadb-server-core mariadb-client-core)
 deb_packages=(debhelper dpkg-dev fakeroot check)
-check_packages=(check python3-pytest python3-openstacksdk shellcheck mandoc openssl strace)
+check_packages=(check clang-format cppcheck python3-pytest python3-openstacksdk shellcheck mandoc openssl strace)
 
 log=${log:-/dev/null}
 
