@@ -18,6 +18,7 @@
 #include "rebootprog/engine.hpp"
 #include "rebootprog/picture.hpp"
 #include "rebootprog/power.hpp"
+#include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout_act.hpp"
 #include "rebootprog/rollout_row.hpp"
 
@@ -30,11 +31,6 @@ constexpr std::chrono::seconds patience_of_one_call{5};
 constexpr int most_looks = 4;
 // From a boot to the end of its join, at most: join resumes a node that has proved itself.
 constexpr std::int64_t join_seconds = 30;
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
-}
 
 Result<Observation> observe(const Site& site, const Journal& journal) {
     Observation seen;

@@ -26,37 +26,12 @@ using Verdict = NodePlan::Verdict;
 
 constexpr int lock_patience = 60;
 
-bool changes(const NodePlan& plan) {
-    return plan.verdict == Verdict::rebuild || plan.verdict == Verdict::reboot;
-}
-
 std::string named(const std::map<std::string, std::vector<std::string>>& by_reason) {
     std::string words;
     for (const auto& [why, nodes] : by_reason)
         words +=
             fmt::format("{}{}: {}", words.empty() ? "" : "; ", slurm::compress_hosts(nodes), why);
     return words;
-}
-
-std::vector<RolloutNode> rows_of(const PlanData& data,
-                                 const std::map<std::string, std::int64_t>& attempts) {
-    std::vector<RolloutNode> rows;
-    for (const auto& plan : data.nodes) {
-        if (!changes(plan)) continue;
-        RolloutNode row;
-        row.node = plan.node.name;
-        row.position = std::ssize(rows);
-        row.direct = true;
-        row.image_from = plan.actual;
-        row.image_to = plan.image;
-        row.file_image = plan.file_image;
-        row.explicit_image = plan.explicit_image;
-        row.planned = std::time(nullptr);
-        if (const auto at = attempts.find(row.node); at != attempts.end())
-            row.after_attempt = at->second;
-        rows.push_back(std::move(row));
-    }
-    return rows;
 }
 
 }  // namespace
@@ -91,13 +66,11 @@ Status BarrierRun::plan_rollout() {
     for (const auto& plan : data->nodes)
         if (plan.verdict == Verdict::blocked) blocked[plan.why].push_back(plan.node.name);
     if (!blocked.empty()) return fail(Errc::failed, "cannot be replaced: " + named(blocked));
-    const auto latest = journal_.latest_attempts();
-    if (!latest) return tl::unexpected(latest.error());
-    std::map<std::string, std::int64_t> attempts;
-    for (const auto& attempt : *latest) attempts[attempt.node] = attempt.id;
-    auto rows = rows_of(*data, attempts);
+    auto rows = rows_of(*data, journal_);
+    if (!rows) return tl::unexpected(rows.error());
+    for (auto& row : *rows) row.direct = true;  // they are out of service already
     barrier_.rollout = 0;
-    if (rows.empty()) return save();
+    if (rows->empty()) return save();
     Rollout rollout;
     rollout.who = who_;
     rollout.reason = barrier_.name();
@@ -105,13 +78,13 @@ Status BarrierRun::plan_rollout() {
     rollout.scope = barrier_.nodes;
     rollout.image = barrier_.image;
     rollout.max_unavailable = "100%";
-    rollout.failure_budget = std::ssize(rows);
+    rollout.failure_budget = std::ssize(*rows);
     rollout.order = "given";
     RolloutJournal rollouts(journal_);
-    if (auto created = rollouts.create(rollout, rows); !created) return created;
+    if (auto created = rollouts.create(rollout, *rows); !created) return created;
     barrier_.rollout = rollout.id;
     if (auto saved = save(); !saved) return saved;
-    tell(fmt::format("rollout {} replaces {} of {} nodes", rollout.id, rows.size(),
+    tell(fmt::format("rollout {} replaces {} of {} nodes", rollout.id, rows->size(),
                      data->nodes.size()));
     return {};
 }

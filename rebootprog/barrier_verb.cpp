@@ -22,17 +22,13 @@
 #include "rebootprog/barrier_run.hpp"
 #include "rebootprog/plan_make.hpp"
 #include "rebootprog/reconcile_decide.hpp"
+#include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout_journal.hpp"
 
 namespace cohort {
 namespace {
 
 constexpr int lock_patience = 60;
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
-}
 
 std::string command_json(const std::string& command) {
     const auto words = text::words(command);

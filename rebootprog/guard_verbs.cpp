@@ -22,6 +22,7 @@
 #include "common/text.hpp"
 #include "rebootprog/backends.hpp"
 #include "rebootprog/desired.hpp"
+#include "rebootprog/report_error.hpp"
 
 namespace cohort {
 namespace {
@@ -29,11 +30,6 @@ namespace {
 using std::chrono::system_clock;
 
 constexpr std::chrono::seconds patience_of_one_call{10};
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
-}
 
 Result<std::vector<Node>> chosen(const std::string& expression) {
     auto all = slurm::load_nodes();

@@ -68,6 +68,7 @@ librebuild_la_SOURCES = \
 	rebootprog/plan.hpp \
 	rebootprog/plan_make.cpp \
 	rebootprog/plan_make.hpp \
+	rebootprog/plan_rows.cpp \
 	rebootprog/power.cpp \
 	rebootprog/power.hpp \
 	rebootprog/power_run.cpp \
@@ -113,6 +114,7 @@ librebuild_la_SOURCES = \
 	rebootprog/report.hpp \
 	rebootprog/report_collect.cpp \
 	rebootprog/report_collect.hpp \
+	rebootprog/report_error.hpp \
 	rebootprog/report_page.cpp \
 	rebootprog/report_style.hpp \
 	rebootprog/view.cpp \

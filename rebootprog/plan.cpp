@@ -8,6 +8,7 @@
 #include "common/log.hpp"
 #include "common/slurm/load.hpp"
 #include "rebootprog/journal.hpp"
+#include "rebootprog/report_error.hpp"
 #include "rebootprog/table.hpp"
 
 namespace cohort {
@@ -15,11 +16,6 @@ namespace {
 
 std::string clock_time(std::int64_t at) {
     return at == 0 ? "" : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(at));
-}
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
 }
 
 std::string or_dash(const std::string& text) {

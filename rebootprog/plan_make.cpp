@@ -306,7 +306,7 @@ Result<PlanData> make_plan(const Site& site, const Journal& journal, const Choic
         if (!taken.insert(name).second) continue;
         data.nodes.push_back(judge_node(*found->second, sources));
         const auto& plan = data.nodes.back();
-        const bool changes = plan.verdict == Verdict::rebuild || plan.verdict == Verdict::reboot;
+        const bool changes = plan.changes();
         if (changes && plan.node.record.revision.empty() && !plan.node.record.want &&
             guarded(site, name))
             data.unlabelled.push_back(name);

@@ -12,6 +12,7 @@
 #include "common/cluster.hpp"
 #include "common/result.hpp"
 #include "rebootprog/journal.hpp"
+#include "rebootprog/rollout.hpp"
 #include "rebootprog/site.hpp"
 
 namespace cohort {
@@ -44,6 +45,8 @@ struct NodePlan {
     std::string job;           // "12", "12 and 2 more"; empty: none runs
     std::int64_t job_end = 0;  // of the one that ends last, by its time limit
     std::string reservation;
+
+    bool changes() const { return verdict == Verdict::rebuild || verdict == Verdict::reboot; }
 };
 
 const char* name_of(NodePlan::Verdict verdict);
@@ -60,6 +63,10 @@ Result<PlanData> make_plan(const Site& site, const Journal& journal, const Choic
 // The names that CHOICE means, of ALL nodes that Slurm knows (one RPC where a partition is meant).
 Result<std::vector<std::string>> chosen_names(const Site& site, const Choice& choice,
                                               const std::vector<Node>& all);
+
+// A rollout's rows: one for each node that changes, in the plan's order. It comes after what
+// JOURNAL knows of the node by now.
+Result<std::vector<RolloutNode>> rows_of(const PlanData& data, const Journal& journal);
 
 // The settings that hold for all of NODES: those of the Cohort= line that holds them all, else the
 // site's.

@@ -16,6 +16,7 @@
 #include "common/text.hpp"
 #include "rebootprog/advance.hpp"
 #include "rebootprog/rebuild_jobs.hpp"
+#include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout_act.hpp"
 #include "rebootprog/rollout_verbs.hpp"
 
@@ -26,15 +27,6 @@ using Verdict = NodePlan::Verdict;
 
 constexpr int lock_patience = 60;
 constexpr std::chrono::seconds test_patience{10};
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
-}
-
-bool changes(const NodePlan& plan) {
-    return plan.verdict == Verdict::rebuild || plan.verdict == Verdict::reboot;
-}
 
 std::string text_of(const Amount& amount) {
     return fmt::format("{}{}", amount.value, amount.percent ? "%" : "");
@@ -84,31 +76,14 @@ void choose_canaries(std::vector<RolloutNode>& rows, const PlanData& data, std::
     for (auto& row : rows) sorted.push_back(&row);
     std::ranges::stable_sort(sorted, {},
                              [&](const RolloutNode* row) { return free_at[row->node]; });
-    for (std::size_t i = 0; i < sorted.size() && std::ssize(rows) > 0; ++i)
+    for (std::size_t i = 0; i < sorted.size(); ++i)
         sorted[i]->canary = static_cast<std::int64_t>(i) < count;
 }
 
-std::vector<RolloutNode> rows_from(const PlanData& data, const RebuildOptions& options,
-                                   const std::map<std::string, std::int64_t>& attempts) {
-    std::vector<RolloutNode> rows;
-    for (const auto& plan : data.nodes) {
-        if (!changes(plan)) continue;
-        RolloutNode row;
-        row.node = plan.node.name;
-        row.direct = plan.direct;
-        row.image_from = plan.actual;
-        row.image_to = plan.image;
-        row.file_image = plan.file_image;
-        row.explicit_image = plan.explicit_image;
-        row.planned = std::time(nullptr);
-        if (const auto at = attempts.find(row.node); at != attempts.end())
-            row.after_attempt = at->second;
-        rows.push_back(std::move(row));
-    }
+void arrange(std::vector<RolloutNode>& rows, const PlanData& data, const RebuildOptions& options) {
     if (options.order == "name") std::ranges::sort(rows, {}, &RolloutNode::node);
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].position = static_cast<std::int64_t>(i);
     if (options.canary > 0) choose_canaries(rows, data, options.canary);
-    return rows;
 }
 
 // A test fails on a node that does not answer a ping or is about to come back; a job waits for it.
@@ -122,7 +97,7 @@ bool is_passing(const std::string& name) {
 Status test_jobs(const Site& site, PlanData& data) {
     const auto until = std::chrono::steady_clock::now() + test_patience;
     for (auto& plan : data.nodes) {
-        if (!changes(plan) || plan.direct) continue;
+        if (!plan.changes() || plan.direct) continue;
         const auto job = rebuild_job_for(site, 0, plan.node.name, true);
         if (!job) return tl::unexpected(job.error());
         const auto test = [&] { return slurm::test_rebuild(*job); };
@@ -158,7 +133,7 @@ void print_plan(const PlanData& data, const Rollout& rollout) {
     std::map<std::string, std::vector<std::string>> by_change;
     std::size_t skipped = 0;
     for (const auto& plan : data.nodes) {
-        if (changes(plan))
+        if (plan.changes())
             by_change[fmt::format("{} {} -> {}", name_of(plan.verdict),
                                   plan.actual_name.empty() ? plan.actual : plan.actual_name,
                                   plan.image_name)]
@@ -199,14 +174,6 @@ int nothing_to_do(const Site& site, Journal& journal, const PlanData& data,
     return code == exit_code::ok && incomplete ? exit_code::some_failed : code;
 }
 
-Result<std::map<std::string, std::int64_t>> newest_attempts(const Journal& journal) {
-    auto latest = journal.latest_attempts();
-    if (!latest) return tl::unexpected(latest.error());
-    std::map<std::string, std::int64_t> ids;
-    for (const auto& attempt : *latest) ids[attempt.node] = attempt.id;
-    return ids;
-}
-
 }  // namespace
 
 int rebuild(const Site& site, const RebuildOptions& options, const std::string& who) {
@@ -234,24 +201,24 @@ int rebuild(const Site& site, const RebuildOptions& options, const std::string& 
             slurm::compress_hosts(data->unlabelled), slurm::compress_hosts(data->unlabelled));
         return exit_code::refused;
     }
-    if (std::ranges::none_of(data->nodes, changes))
+    if (std::ranges::none_of(data->nodes, &NodePlan::changes))
         return nothing_to_do(site, *journal, *data, who);
     if (options.via == "job")
         if (auto tested = test_jobs(site, *data); !tested) return report(tested.error());
     print_plan(*data, *rollout);
     print_blocked(*data);
     if (options.dry_run) return exit_code::ok;
-    const auto attempts = newest_attempts(*journal);
-    if (!attempts) return report(attempts.error());
-    auto rows = rows_from(*data, options, *attempts);
-    if (rows.empty()) return exit_code::some_failed;
+    auto rows = rows_of(*data, *journal);
+    if (!rows) return report(rows.error());
+    if (rows->empty()) return exit_code::some_failed;
+    arrange(*rows, *data, options);
     rollout->who = who;
     rollout->began = std::time(nullptr);
     rollout->scope = slurm::compress_hosts(scope);
     RolloutJournal rollouts(*journal);
-    if (auto created = rollouts.create(*rollout, rows); !created) return report(created.error());
+    if (auto created = rollouts.create(*rollout, *rows); !created) return report(created.error());
     const std::string what =
-        fmt::format("begins with {} of {} nodes{}{}", rows.size(), scope.size(),
+        fmt::format("begins with {} of {} nodes{}{}", rows->size(), scope.size(),
                     options.reason.empty() ? "" : ": ", options.reason);
     std::printf("rollout %lld %s\n", static_cast<long long>(rollout->id), what.c_str());
     std::fflush(stdout);

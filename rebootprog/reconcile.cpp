@@ -17,6 +17,7 @@
 #include "rebootprog/picture.hpp"
 #include "rebootprog/reconcile_decide.hpp"
 #include "rebootprog/reconcile_journal.hpp"
+#include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/table.hpp"
 
@@ -24,11 +25,6 @@ namespace cohort {
 namespace {
 
 using Kind = ReconcileAct::Kind;
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
-}
 
 // NODES (a host list) -> the job, for nodes that have none yet.
 void note_job(std::map<std::string, std::string>& jobs, const std::string& nodes, const Job& job) {

@@ -13,17 +13,13 @@
 #include "common/slurm/hostlist.hpp"
 #include "rebootprog/advance.hpp"
 #include "rebootprog/desired.hpp"
+#include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout_journal.hpp"
 
 namespace cohort {
 namespace {
 
 constexpr int lock_patience = 60;
-
-int report(const Error& error) {
-    log::error("{}", error.message);
-    return exit_code_of(error.code);
-}
 
 // One verb under way: the lock, the journal, and who asked.
 class Verb {

@@ -9,7 +9,7 @@ TaskProlog does not have) is counted in. Prints, per task: the median of the pai
 "neither" with its 95 % interval (order statistics, no assumption on the distribution). Exit 1 when
 the plugin's steps miss their targets: upper end at most 0.06 ms per task, and at most 1/15 of the
 TaskProlog's median. One launch varies by tens of milliseconds, which is more than the plugin costs in
-all: hence the many rounds, six minutes on an idle machine.
+all: hence the many rounds, about ten minutes on an idle machine.
 """
 from __future__ import annotations
 
