@@ -30,7 +30,8 @@ SITE_SCRIPTS = ("node-boot", "slurmd-unit", "controller-boot")
 
 class Lab(Queries):
     """nodes: how many, n1..nN. root: root file system that all machines run (its Slurm is used).
-    stage: what `make install DESTDIR=` left, laid over root; /: root has the packages; None: plain Slurm. conf: slurm.conf
+    stage: what `make install DESTDIR=` left, laid over root; /: root has the packages; None: plain Slurm. node_root,
+    node_stage: the nodes' own, of another Slurm than the controllers' (default: the same). conf: slurm.conf
     keys over the lab's (None removes one). partitions: PartitionName= lines. cohort_conf: keys of
     cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
     the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
@@ -47,6 +48,8 @@ class Lab(Queries):
         nodes: int = 2,
         root: Path | str = "/",
         stage: Path | str | None = None,
+        node_root: Path | str | None = None,
+        node_stage: Path | str | None = None,
         conf: Mapping[str, object] | None = None,
         partitions: list[str] | None = None,
         node_options: str = slurmconf.NODE,
@@ -71,6 +74,8 @@ class Lab(Queries):
         packages = str(stage) == "/"
         self.stage = Path(stage) if stage and not packages else None
         self.installed = self.root if packages else LAB / "stage"  # where our programs are, if anywhere
+        self.node_root = Path(node_root) if node_root else self.root
+        self.node_stage = Path(node_stage) if node_stage else None
         self.conf = dict(conf or {})
         self.partitions = partitions
         self.node_options = node_options
@@ -117,7 +122,7 @@ class Lab(Queries):
         self._make_folders()
         self._make_site()
         for name, stamp in self.images.items():
-            imagelist.create(name, self.root, stamp)
+            imagelist.create(name, self.node_root, stamp)
         network.up(self._networked())
         self._start_syslog()
         self._make_machines()
@@ -209,6 +214,8 @@ class Lab(Queries):
         slurmconf.write(munge, "munge.key", "0123456789abcdef" * 8, 0o400)
         if self.stage:  # in the lab's tmpfs: overlayfs refuses a layer that lies within another
             shutil.copytree(self.stage, LAB / "stage", symlinks=True)
+        if self.node_stage:
+            shutil.copytree(self.node_stage, LAB / "node-stage", symlinks=True)
 
     def _start_syslog(self) -> None:
         collector = subprocess.Popen(
@@ -247,6 +254,10 @@ class Lab(Queries):
     def _make_machines(self) -> None:
         layers = [str(LAB / "site")] + ([str(LAB / "stage")] if self.stage else [])
         layers.append(str(self.root))
+        node_layers = layers
+        if self.node_root != self.root:
+            node_layers = [str(LAB / "site")] + ([str(LAB / "node-stage")] if self.node_stage else [])
+            node_layers.append(str(self.node_root))
         shared = [f"{LAB}/shared|/shared|", f"{LOGS}|/var/log/slurm|"]
         for controller in self.controllers:
             controller.create(
@@ -262,7 +273,7 @@ class Lab(Queries):
             shutil.chown(state, *self.controller.account("slurm")[:2])
         for machine in self.machines.values():
             machine.create(
-                layers=layers,
+                layers=node_layers,
                 boot="/usr/lib/lab/node-boot",
                 network=True,
                 delay=self.boot_delay,

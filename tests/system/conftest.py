@@ -4,7 +4,8 @@
 The whole pytest process goes into one set of namespaces (tests/lab/namespace.py) before the first
 test, so that nothing outlives it and several runs can be side by side. The `lab` fixture makes labs
 there, one at a time; what is installed in them is COHORT_STAGE (`make install DESTDIR=`), and the
-base system is COHORT_ROOT (default /). The logs of a failed test are kept in COHORT_LOGS.
+base system is COHORT_ROOT (default /); COHORT_NODE_STAGE and COHORT_NODE_ROOT are the nodes' where their Slurm
+is another one than the controller's. The logs of a failed test are kept in COHORT_LOGS.
 """
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from lab import Lab  # noqa: E402
 
 STAGE = os.environ.get("COHORT_STAGE", "")
 ROOT = os.environ.get("COHORT_ROOT", "/")
+NODES = {"node_root": os.environ.get("COHORT_NODE_ROOT"), "node_stage": os.environ.get("COHORT_NODE_STAGE")}
 KEPT = Path(os.environ.get("COHORT_LOGS", HERE.parent.parent / "build" / "system-logs"))
 
 
@@ -57,7 +59,7 @@ class LabFactory:
         self.stop()
         if not plain and not STAGE:
             pytest.skip("COHORT_STAGE is not set: nothing installed to test (run tests/system/run)")
-        lab = Lab(**{"stage": None if plain else STAGE, "root": ROOT, **options})
+        lab = Lab(**{"stage": None if plain else STAGE, "root": ROOT, **NODES, **options})
         LabFactory.running = lab
         lab.start()
         return lab

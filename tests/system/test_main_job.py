@@ -211,6 +211,27 @@ def test_a_revoked_credential_stops_the_rest_and_heals_by_itself(lab):
     assert cluster.cloud.counters()["max_rebuilds_in_flight"] <= 4
 
 
+def test_cohort_reboot_stands_on_its_own_feet(lab):
+    """22.05 gives it closed descriptors and blocked signals, 24.11 ends it with its process group at a
+    reconfigure, 26.05 gives it no environment. Nobody else finishes the attempt here."""
+    cluster = start(lab, nodes=1, cloud={"rebuild_delay": 8.0}, advance=0)
+    cluster.set_desired("n1", "v2")
+    submit_rebuild(cluster, "n1")
+    wait_until(lambda: extra(cluster, "n1").get("cohort_want", {}).get("request"), 30, "POSTed")
+    process = cluster.out("pgrep", "-x", "cohort-reboot").split()[0]
+    opened = cluster.out("sh", "-c", f"readlink /proc/{process}/fd/[012]").split()
+    assert len(opened) == 3 and not any("socket" in name or "pipe" in name for name in opened), opened
+    status = dict(line.split(":", 1) for line in cluster.out("cat", f"/proc/{process}/status").splitlines())
+    assert int(status["SigBlk"], 16) == 0
+    cluster.run("scontrol", "reconfigure")
+    wait_result(cluster, "n1")
+    wait_until(lambda: stamps(cluster, "n1")[-1] == "lab/v2", 90, "the new content booted")
+    # Where slurmctld forgot that the node boots, its job has run on the old boot, and the node is out for a while.
+    wait_until(lambda: cluster.node("n1")["State"].split("*")[0] == "IDLE"
+               and "cohort_rev" in extra(cluster, "n1"), 150, f"n1 works: {cluster.node('n1')}", 0.5)  # fmt: skip
+    assert sum(a["action"] == "rebuild" for a in server(cluster, "n1")["actions"]) == 1
+
+
 def test_what_a_killed_process_left_is_finished_by_advance(lab):
     cluster = start(lab, nodes=2, cloud={"rebuild_delay": 8.0}, advance=0)
     for node in cluster.nodes:
