@@ -52,6 +52,7 @@ Result<std::string> RebuildLedger::admit(const Request& request, Time now) {
     if (auto free = refuse_second(request.node, now); !free) return tl::unexpected(free.error());
     std::string why = hold_reason(request);
     if (request.test) return why;
+    ++admitted_;
     owners_.insert(request.owner);
     entries_[request.node] = Entry{now, request.held_by_submitter || !why.empty()};
     return why;
@@ -78,6 +79,11 @@ std::vector<std::uint32_t> RebuildLedger::owners() const {
 bool RebuildLedger::empty() const {
     const std::lock_guard lock(mutex_);
     return jobs_.empty() && entries_.empty();
+}
+
+std::uint64_t RebuildLedger::admitted() const {
+    const std::lock_guard lock(mutex_);
+    return admitted_;
 }
 
 std::optional<RebuildJob> RebuildLedger::find(std::uint32_t job_id) const {

@@ -55,6 +55,8 @@ class RebuildLedger {
     // Whose jobs must be read to see all rebuild jobs.
     std::vector<std::uint32_t> owners() const;
     bool empty() const;
+    // How many were let in so far: more than before, and there is something new to see.
+    std::uint64_t admitted() const;
     std::optional<RebuildJob> find(std::uint32_t job_id) const;
 
   private:
@@ -70,6 +72,7 @@ class RebuildLedger {
     std::vector<RebuildJob> jobs_;
     std::map<std::string, Entry> entries_;  // by node
     std::set<std::uint32_t> owners_;
+    std::uint64_t admitted_ = 0;
 };
 
 }  // namespace cohort

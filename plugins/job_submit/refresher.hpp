@@ -40,8 +40,8 @@ class Refresher {
     // Does what is due; returns how long there is nothing to do (at most).
     std::chrono::milliseconds step();
 
-    // While rebuild jobs exist they are read this often, so that one that was cancelled stops
-    // blocking its node soon.
+    // While rebuild jobs exist they are read this often (less often when there are very many), so
+    // that one that was cancelled stops blocking its node soon.
     static constexpr std::chrono::milliseconds jobs_interval{500};
 
     // 22.05 loses node features in a reconfigure without a new process: one node is looked at this
@@ -50,6 +50,7 @@ class Refresher {
 
   private:
     bool only_canary();
+    bool jobs_are_due() const;
     Status read_cluster();
     Status read_jobs();
     void read_accounts(bool enforced);
@@ -72,7 +73,7 @@ class Refresher {
     std::optional<std::vector<Qos>> qos_;
     std::shared_ptr<const AccountBook> accounts_;
     std::string default_dir_;
-    std::uint64_t generation_ = 0;
+    std::uint64_t generation_ = 0, admitted_ = 0;
     bool all_jobs_read_ = false;  // once, to find what an earlier process let in
     Clock::time_point cluster_due_{}, jobs_due_{}, step_due_{}, accounts_due_{};
     std::vector<RebuildJob> rebuild_jobs_;

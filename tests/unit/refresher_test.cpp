@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/job_submit/refresher.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -27,12 +28,13 @@ Clock::time_point now(std::chrono::hours(1));
 
 // A cluster that a test changes between steps.
 struct FakeCluster {
-    bool is_active = true, answers = true;
+    bool is_active = true, answers = true, loses_features = false;
     Snapshot state = fixture::snapshot();
     std::vector<Job> all_jobs;
     std::vector<std::uint32_t> asked_for;  // users
     int full_loads = 0;
     int calls = 0;
+    int looks = 0;  // at one node: the canary
     milliseconds takes{1};
 };
 
@@ -50,6 +52,13 @@ class FakeSource final : public ClusterSource {
     }
     Result<std::vector<Qos>> qos() override {
         return answer(std::vector<Qos>{{"rebuild", false, false}});
+    }
+    bool loses_features_silently() override { return cluster_.loses_features; }
+    Result<Node> node(const std::string& name) override {
+        ++cluster_.looks;
+        for (const auto& one : cluster_.state.nodes)
+            if (one.name == name) return one;
+        return fail(Errc::not_found, name);
     }
     Result<std::vector<Job>> jobs() override {
         ++cluster_.full_loads;
@@ -270,6 +279,33 @@ void job_rules(std::vector<Rule>& rules) {
                          b.refresher->step();
                          expect(b.ledger.empty(), "gone within a second");
                      }});
+    rules.push_back(
+        {"nor more often where the canary is looked at in between [22.05]", [] {
+             Bench b;
+             b.cluster.loses_features = true;
+             auto& node = b.cluster.state.nodes[0];
+             node.record.revision = node.features = node.active_features = "rev_0123456789abcdef";
+             b.cluster.all_jobs = {rebuild_job(12, "n2", 0)};
+             b.step();
+             b.step();
+             b.cluster.asked_for.clear();
+             b.cluster.looks = 0;
+             for (int i = 0; i < 100; ++i) {
+                 now += milliseconds(50);
+                 expect(b.refresher->step() <= Refresher::canary_interval, "soon");
+             }
+             const auto reads = std::ranges::count(b.cluster.asked_for, 0U);
+             expect(reads >= 8 && reads <= 12, fmt::format("{} readings in 5 s", reads));
+             expect(b.cluster.looks > 60, fmt::format("{} looks", b.cluster.looks));
+             RebuildLedger::Request request;
+             request.node = "n3";
+             request.counts_as_started = [](const std::string&) { return false; };
+             b.cluster.asked_for.clear();
+             expect(b.ledger.admit(request, now).has_value(), "let in");
+             now += milliseconds(50);
+             b.refresher->step();
+             expect_equal(b.cluster.asked_for.size(), std::size_t{2});
+         }});
 }
 
 void config_rules(std::vector<Rule>& rules) {
