@@ -10,6 +10,7 @@
 #include "common/slurm/closing.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/load.hpp"
+#include "common/slurm/node_groups.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "common/text.hpp"
 #include "rebootprog/barrier_journal.hpp"
@@ -35,12 +36,13 @@ void tell(const Journal& journal, const Barrier& barrier, const std::string& nod
 Status drain_members(const Journal& journal, const Barrier& barrier, const std::string& who) {
     auto nodes = load_members(barrier);
     if (!nodes) return tl::unexpected(nodes.error());
-    for (const auto& node : *nodes) {
-        if (is_out(node) && node.record.hold == barrier.name()) continue;
-        if (auto held = slurm::hold(node.name, barrier.name()); !held) return held;
-        if (barrier.step != BarrierStep::close)
-            tell(journal, barrier, node.name, who, "is drained again");
-    }
+    std::vector<std::string> open;
+    for (const auto& node : *nodes)
+        if (!is_out(node) || node.record.hold != barrier.name()) open.push_back(node.name);
+    if (open.empty()) return {};
+    if (auto held = slurm::hold_all(open, barrier.name()); !held) return held;
+    if (barrier.step != BarrierStep::close)
+        for (const auto& name : open) tell(journal, barrier, name, who, "is drained again");
     return {};
 }
 
@@ -119,14 +121,10 @@ Status assert_all_closed(const Site& site, const Journal& journal, const std::st
 Result<std::vector<std::string>> lift_holds(const Barrier& barrier) {
     auto nodes = load_members(barrier);
     if (!nodes) return tl::unexpected(nodes.error());
-    std::vector<std::string> kept;
-    for (const auto& node : *nodes) {
-        if (node.record.hold != barrier.name() && !is_out(node)) continue;
-        auto done = slurm::release(node.name);
-        if (!done && done.error().code != Errc::denied) return tl::unexpected(done.error());
-        if (!done) kept.push_back(node.name);
-    }
-    return kept;
+    std::vector<std::string> ours;
+    for (const auto& node : *nodes)
+        if (node.record.hold == barrier.name() || is_out(node)) ours.push_back(node.name);
+    return slurm::release_all(ours);
 }
 
 }  // namespace cohort

@@ -12,7 +12,7 @@
 #include "common/log.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/load.hpp"
-#include "common/slurm/node_writer.hpp"
+#include "common/slurm/node_groups.hpp"
 #include "rebootprog/advance.hpp"
 #include "rebootprog/barrier_lock.hpp"
 #include "rebootprog/barrier_run.hpp"
@@ -38,8 +38,8 @@ std::string named(const std::map<std::string, std::vector<std::string>>& by_reas
 
 // FAIL and DOWN outlive the boots to come; a node that is not out of service would get a job.
 Status BarrierRun::run_rollout() {
-    for (const auto& name : members_of(barrier_))
-        if (auto out = slurm::take_out(name, hold_reason(barrier_.name())); !out) return out;
+    if (auto out = slurm::take_out_all(members_of(barrier_), hold_reason(barrier_.name())); !out)
+        return out;
     const RolloutJournal rollouts(journal_);
     // One that was begun before this process died goes on.
     const auto open = rollouts.unfinished();

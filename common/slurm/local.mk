@@ -15,6 +15,7 @@ libcohort_slurm_la_SOURCES = \
 	common/slurm/live_features.hpp \
 	common/slurm/load.cpp \
 	common/slurm/load.hpp \
+	common/slurm/node_update.hpp \
 	common/slurm/node_writer.cpp \
 	common/slurm/node_writer.hpp
 libcohort_slurm_la_LIBADD = libcohort.la
@@ -24,6 +25,8 @@ noinst_LTLIBRARIES += libcohort_submit.la
 libcohort_submit_la_SOURCES = \
 	common/slurm/closing.cpp \
 	common/slurm/closing.hpp \
+	common/slurm/node_groups.cpp \
+	common/slurm/node_groups.hpp \
 	common/slurm/past_jobs.cpp \
 	common/slurm/past_jobs.hpp \
 	common/slurm/submit.cpp \

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/system/test_accounts.py \
 	tests/system/test_backends.py \
 	tests/system/test_barrier.py \
+	tests/system/test_barrier_dynamic.py \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \
@@ -36,8 +37,10 @@ EXTRA_DIST += \
 	tests/system/test_rollout_failures.py \
 	tests/system/test_rollout_faults.py \
 	tests/system/test_rollout_takeover.py \
+	tests/system/test_shutdown_order.py \
 	tests/system/test_openstack.py \
 	tests/system/test_pace.py \
+	tests/system/test_power_exec.py \
 	tests/system/test_power_saving.py \
 	tests/system/test_spank_flags.py \
 	tests/system/test_spank_gates.py \

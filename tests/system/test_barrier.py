@@ -62,8 +62,9 @@ class Run:
 
     def __init__(self, cluster, *options: str) -> None:
         self.words: list[str] = []
+        cohort = () if "--cohort" in options else ("--cohort", "main")
         self.process = subprocess.Popen(
-            [*cluster.controller.enter(), "--", "scohort", "barrier", "--cohort", "main", *options], text=True,
+            [*cluster.controller.enter(), "--", "scohort", "barrier", *cohort, *options], text=True,
             env=cluster.controller.environment("root"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)  # fmt: skip
 
