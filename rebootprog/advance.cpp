@@ -8,7 +8,6 @@
 #include "common/file.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_budget.hpp"
-#include "common/revision.hpp"
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/advance_decide.hpp"
@@ -18,6 +17,8 @@
 #include "rebootprog/engine.hpp"
 #include "rebootprog/picture.hpp"
 #include "rebootprog/power.hpp"
+#include "rebootprog/power_promise.hpp"
+#include "rebootprog/power_run.hpp"
 #include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout_act.hpp"
 #include "rebootprog/rollout_row.hpp"
@@ -59,7 +60,10 @@ Result<Observation> observe(const Site& site, const Journal& journal) {
 class Repairs {
   public:
     Repairs(const Site& site, Journal& journal)
-        : site_(site), journal_(journal), backends_(site, patience_of_one_call) {}
+        : site_(site),
+          journal_(journal),
+          backends_(site, patience_of_one_call),
+          promises_(journal, backends_) {}
 
     // The breaker closes when the cloud answers a probe.
     void probe() {
@@ -83,6 +87,27 @@ class Repairs {
         if (auto done = perform(act); !done) {
             ++failures;
             log::error("{}: {}", act.node, done.error().message);
+        }
+    }
+
+    // A node that sleeps and is to run another image now. Out of reach, the cloud is asked next
+    // time.
+    void renew_promises(const Observation& seen) {
+        const std::string& program = site_.slurm.suspend_program;
+        // Another program may keep the machine, and with it what the node is.
+        if (seen.breaker_open || !is_power_program(program.substr(program.rfind('/') + 1))) return;
+        for (const auto& node : seen.nodes) {
+            if (!has_promise(node)) continue;
+            const auto label = promises_.of(node.name);
+            if (!label || *label == node.record.revision) continue;
+            tell(node.name, fmt::format("sleeps, and will be {} when it wakes", *label));
+            const auto written = slurm::edit_record(node.name, [&](NodeRecord& record) {
+                if (!record.want && record.root.empty() && !record.revision.empty())
+                    record.revision = *label;
+            });
+            if (written) continue;
+            ++failures;
+            log::error("{}: {}", node.name, written.error().message);
         }
     }
 
@@ -188,8 +213,7 @@ class Repairs {
         Want want;
         want.image = attempt.image_to;
         want.stamp = image.stamp;
-        want.revision =
-            revision_name_of_stamp(image.stamp.empty() ? "image:" + image.id : image.stamp);
+        want.revision = image.label();
         want.action = attempt.action == "hard reboot" ? "reboot" : attempt.action;
         want.request = attempt.request;
         want.at = attempt.posted;
@@ -219,6 +243,7 @@ class Repairs {
     Journal& journal_;
     SlurmDesk desk_;
     Backends backends_;
+    Promises promises_;
 };
 
 }  // namespace
@@ -238,8 +263,10 @@ int take_step(const Site& site, Journal& journal, const std::string& who, bool v
         if (!seen) return report(seen.error());
         auto views = load_views(site, journal);
         if (!views) return report(views.error());
-        if (look == 0)
+        if (look == 0) {
             for (const auto& act : decide_advance(*seen)) repairs.act(act);
+            repairs.renew_promises(*seen);
+        }
         Pace pace = pace_of(*seen);
         hand.look_again = false;
         for (const auto& view : *views)

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/log.hpp"
-#include "common/revision.hpp"
 #include "rebootprog/attempt_runner.hpp"
 #include "rebootprog/rollout_journal.hpp"
 #include "rebootprog/wanted.hpp"
@@ -192,10 +191,7 @@ Status AttemptRunner::announce(const AttemptPlan& plan) {
     want.stamp = plan.image.stamp;
     // An image without a stamp has no name of its own but its id; rebooted as it is, the node keeps
     // the name that it had.
-    want.revision = !c_.backend.knows_images()
-                        ? attempt_.label
-                        : revision_name_of_stamp(plan.image.stamp.empty() ? "image:" + plan.image.id
-                                                                          : plan.image.stamp);
+    want.revision = c_.backend.knows_images() ? plan.image.label() : attempt_.label;
     want.action = attempt_.action;
     want.at = attempt_.posted;
     auto written = c_.desk.edit(attempt_.node, [&](NodeRecord& record) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rebootprog/backend.hpp"
 
+#include "common/revision.hpp"
+
 namespace cohort {
+
+std::string ImageState::label() const {
+    return revision_name_of_stamp(stamp.empty() ? "image:" + id : stamp);
+}
 
 // What a back end need not have.
 Result<std::vector<ServerState>> Backend::changed_since(std::chrono::system_clock::time_point) {

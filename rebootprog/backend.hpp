@@ -36,6 +36,9 @@ struct ImageState {
     std::string why_not;
     std::int64_t min_disk_gb = 0, min_ram_mb = 0;  // what it asks of a server
     std::int64_t bytes = 0;                        // what it unpacks to; 0: not known
+
+    // The label that a node of this image publishes, when nothing else is sealed on it.
+    std::string label() const;
 };
 
 // One action of the back end on one server.

@@ -14,7 +14,6 @@
 #include "common/guard/sweep.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_mark.hpp"
-#include "common/revision.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/job_writer.hpp"
 #include "common/slurm/load.hpp"
@@ -22,6 +21,8 @@
 #include "common/text.hpp"
 #include "rebootprog/backends.hpp"
 #include "rebootprog/desired.hpp"
+#include "rebootprog/journal.hpp"
+#include "rebootprog/power_promise.hpp"
 #include "rebootprog/report_error.hpp"
 
 namespace cohort {
@@ -39,9 +40,10 @@ Result<std::vector<Node>> chosen(const std::string& expression) {
     std::vector<Node> nodes;
     for (const auto& name : *names) {
         const auto at = std::ranges::find(*all, name, &Node::name);
-        if (at == all->end())
-            return fail(Errc::invalid, fmt::format("Slurm knows no node {}", name));
-        nodes.push_back(*at);
+        // Slurm lists no sleeping CLOUD nodes without PrivateData=cloud [22.05].
+        auto node = at == all->end() ? slurm::load_node(name) : Result<Node>(*at);
+        if (!node) return tl::unexpected(node.error());
+        nodes.push_back(std::move(*node));
     }
     return nodes;
 }
@@ -49,9 +51,17 @@ Result<std::vector<Node>> chosen(const std::string& expression) {
 // The label that a node of this image publishes at its join.
 class Labels {
   public:
-    explicit Labels(const Site& site) : backends_(site, patience_of_one_call) {}
+    Labels(const Site& site, const Journal& journal)
+        : backends_(site, patience_of_one_call), promises_(journal, backends_) {}
 
-    Result<std::string> of(const std::string& node) {
+    Result<std::string> of(const Node& node) {
+        auto label = of_its_machine(node.name);
+        const bool none = !label && label.error().code == Errc::not_found;
+        return none && is_asleep(node) ? promises_.of(node.name) : label;
+    }
+
+  private:
+    Result<std::string> of_its_machine(const std::string& node) {
         auto backend = backends_.of(node);
         if (!backend) return tl::unexpected(backend.error());
         if (!(*backend)->knows_images())
@@ -68,15 +78,15 @@ class Labels {
         if (is_new) {
             // An image that was deleted since still tells its nodes apart from others.
             const auto image = (*backend)->image(server->image);
-            const std::string stamp = image ? image->stamp : std::string();
-            known->second =
-                revision_name_of_stamp(stamp.empty() ? "image:" + server->image : stamp);
+            ImageState gone;
+            gone.id = server->image;
+            known->second = image ? image->label() : gone.label();
         }
         return known->second;
     }
 
-  private:
     Backends backends_;
+    Promises promises_;
     std::map<std::pair<Backend*, std::string>, std::string> by_image_;
 };
 
@@ -98,7 +108,9 @@ Status label(const std::string& node, const std::string& revision) {
 int adopt(const Site& site, const std::string& expression) {
     const auto nodes = chosen(expression);
     if (!nodes) return report(nodes.error());
-    Labels labels(site);
+    const auto journal = Journal::open(site.state_dir);
+    if (!journal) return report(journal.error());
+    Labels labels(site, *journal);
     std::map<std::string, std::vector<std::string>> done;
     std::size_t already = 0, failed = 0;
     for (const auto& node : *nodes) {
@@ -108,7 +120,7 @@ int adopt(const Site& site, const std::string& expression) {
         }
         std::string why = why_not_adopted(node);
         if (why.empty()) {
-            const auto revision = labels.of(node.name);
+            const auto revision = labels.of(node);
             const auto written =
                 revision ? label(node.name, *revision) : Status(tl::unexpected(revision.error()));
             if (written) {

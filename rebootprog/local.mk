@@ -71,6 +71,8 @@ librebuild_la_SOURCES = \
 	rebootprog/plan_rows.cpp \
 	rebootprog/power.cpp \
 	rebootprog/power.hpp \
+	rebootprog/power_promise.cpp \
+	rebootprog/power_promise.hpp \
 	rebootprog/power_run.cpp \
 	rebootprog/power_run.hpp \
 	rebootprog/power_runner.hpp \
@@ -239,6 +241,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/doctor_test \
 	tests/unit/node_gate_test \
 	tests/unit/node_judge_test \
+	tests/unit/node_wait_test \
 	tests/unit/picture_test \
 	tests/unit/power_test \
 	tests/unit/reconcile_test \
@@ -326,6 +329,14 @@ tests_unit_node_judge_test_SOURCES = \
 tests_unit_node_judge_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_node_judge_test_LDADD = $(UNIT_LDADD)
 
+tests_unit_node_wait_test_SOURCES = \
+	rebootprog/node_dynamic.cpp \
+	rebootprog/node_judge.cpp \
+	rebootprog/node_wait.cpp \
+	tests/unit/node_wait_test.cpp
+tests_unit_node_wait_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_node_wait_test_LDADD = libcohort_slurm.la $(SLURM_LIBS) $(UNIT_LDADD)
+
 # One call of a back end per command, and the rows that all of them keep.
 check_PROGRAMS += tests/cloud/backendcall
 tests_cloud_backendcall_SOURCES = tests/cloud/backendcall.cpp
@@ -337,10 +348,12 @@ EXTRA_DIST += \
 
 TESTS += \
 	tests/unit/completion_test \
-	tests/unit/manual_test
+	tests/unit/manual_test \
+	tests/unit/samples_test
 EXTRA_DIST += \
 	tests/unit/completion_test \
-	tests/unit/manual_test
+	tests/unit/manual_test \
+	tests/unit/samples_test
 
 dist_man_MANS += \
 	rebootprog/cohort-gate.8 \

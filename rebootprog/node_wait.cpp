@@ -18,12 +18,6 @@ constexpr auto first_pause = milliseconds(400);
 constexpr auto longest_pause = milliseconds(4000);
 constexpr auto quiet = milliseconds(4000);
 
-milliseconds random_below(milliseconds limit) {
-    if (limit <= milliseconds(0)) return milliseconds(0);
-    std::random_device source;
-    return milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, limit.count())(source));
-}
-
 Status put_on_node(const Node& node, const std::string& what) {
     const bool out = node.state.drain || node.state.fail;
     if (out && (!node.has_our_reason() || is_behind_barrier(node))) return {};
@@ -35,8 +29,14 @@ Status put_on_node(const Node& node, const std::string& what) {
 
 }  // namespace
 
+milliseconds random_part(milliseconds limit) {
+    if (limit <= milliseconds(0)) return milliseconds(0);
+    std::random_device source;
+    return milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, limit.count())(source));
+}
+
 void sleep_jitter(milliseconds jitter) {
-    std::this_thread::sleep_for(random_below(jitter));
+    std::this_thread::sleep_for(random_part(jitter));
 }
 
 JoinWait::JoinWait(std::string node)
@@ -47,7 +47,7 @@ bool JoinWait::is_over(milliseconds limit) const {
 }
 
 void JoinWait::pause() {
-    std::this_thread::sleep_for(next_ + random_below(next_ / 4));
+    std::this_thread::sleep_for(next_ + random_part(next_ / 4));
     next_ = std::min(next_ * 9 / 8, longest_pause);
 }
 

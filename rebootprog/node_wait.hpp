@@ -22,7 +22,9 @@ struct JoinOptions {
     std::chrono::milliseconds jitter{0};  // --after begins at a random moment of this time
 };
 
-// Sleeps a random part of JITTER: thousands of nodes boot at once after a power failure.
+// Thousands of nodes boot at once after a power failure: any time up to LIMIT, equally likely, and
+// independent of every other process and node.
+std::chrono::milliseconds random_part(std::chrono::milliseconds limit);
 void sleep_jitter(std::chrono::milliseconds jitter);
 
 class JoinWait {

@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "common/revision.hpp"
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/load.hpp"
 #include "common/text.hpp"
@@ -31,10 +30,6 @@ struct Sources {
     std::string image;                                        // --to
     bool chosen = false;  // nodes, a partition or a cohort were named
 };
-
-std::string label_of(const ImageState& image) {
-    return revision_name_of_stamp(image.stamp.empty() ? "image:" + image.id : image.stamp);
-}
 
 // Why no rebuild job could start on NODE now and in a while; empty when it could.
 std::string not_usable(const Node& node) {
@@ -70,7 +65,7 @@ Status fill_image(const Wanted& wanted, CloudView& cloud, const Sources& from, N
     if (!image) return tl::unexpected(image.error());
     plan.image = image->id;
     plan.image_name = image->name;
-    plan.revision = label_of(*image);
+    plan.revision = image->label();
     if (!image->usable) return fail(Errc::failed, image->why_not);
     return {};
 }

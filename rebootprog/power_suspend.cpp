@@ -4,9 +4,8 @@
 #include <fmt/core.h>
 
 #include "common/log.hpp"
-#include "common/revision.hpp"
+#include "rebootprog/power_promise.hpp"
 #include "rebootprog/power_runner.hpp"
-#include "rebootprog/wanted.hpp"
 
 namespace cohort {
 namespace {
@@ -44,20 +43,16 @@ Status PowerRunner::remove_all(const std::vector<ServerState>& machines) {
     return {};
 }
 
-// A node without a machine runs nothing. What its next one will publish is a promise of the
-// controller: it lets the scheduler choose the node, and the launch gate judges by what runs.
 void PowerRunner::promise_label() {
-    const auto wanted = wanted_of(c_.journal, c_.settings, attempt_.node);
-    const auto image = wanted ? c_.backend.image(wanted->desired.image_id)
-                              : Result<ImageState>(tl::unexpected(wanted.error()));
+    const auto label =
+        promised_label(c_.journal, c_.settings, attempt_.node,
+                       [this](const std::string& id) { return c_.backend.image(id); });
     auto written = c_.desk.edit(attempt_.node, [&](NodeRecord& record) {
         const bool labelled = !record.revision.empty() || record.want;
         record.want.reset();
         record.root.clear();
         record.revision.clear();
-        if (labelled && image)
-            record.revision =
-                revision_name_of_stamp(image->stamp.empty() ? "image:" + image->id : image->stamp);
+        if (labelled && label) record.revision = *label;
     });
     if (!written) log::error("{}: {}", attempt_.node, written.error().message);
 }

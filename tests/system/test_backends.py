@@ -25,6 +25,13 @@ list) cat nodes/* ;;
 state) cat "nodes/$node" 2>/dev/null || exit 66 ;;
 image) cat "images/$image" 2>/dev/null || { echo "no such image: $image" >&2; exit 66; } ;;
 result) cat "results/$request" 2>/dev/null || echo '{"finished": false}' ;;
+create)
+    [ ! -e "broken/$node" ] || { cat "broken/$node" >&2; exit 1; }
+    echo "{\\"node\\": \\"$node\\", \\"image\\": \\"$image\\", \\"status\\": \\"BUILD\\"}" >"nodes/$node"
+    echo "$verb $node $image" >"requests/.$request" && mv "requests/.$request" "requests/$request" ;;
+delete)
+    [ -e "nodes/$node" ] || exit 66
+    echo "$verb $node" >"requests/.$request" && mv "requests/.$request" "requests/$request" ;;
 *reboot|rebuild)
     [ ! -e "broken/$node" ] || { cat "broken/$node" >&2; exit 1; }
     echo "$verb $node $image" >"requests/.$request" && mv "requests/.$request" "requests/$request" ;;
@@ -69,14 +76,19 @@ class Room(threading.Thread):
             for request in sorted((ROOM / "requests").glob("[!.]*")):
                 verb, node, *image = request.read_text().split()
                 request.unlink()
+                self.done.append([verb, node, *image])
+                if verb == "delete":
+                    power.send("destroy", node)
+                    (ROOM / "nodes" / node).unlink(missing_ok=True)
+                    continue
                 if image:
-                    self.show(node, image[0], "rebuilding")
+                    if verb == "rebuild":
+                        self.show(node, image[0], "rebuilding")
                     power.send("destroy", node)
                     self.over.wait(1)
                 power.send("spawn" if image else "hard", node, image[0] if image else "")
                 if image:
                     self.show(node, image[0])
-                self.done.append([verb, node, *image])
                 self.write(ROOM / "results" / request.name, {"finished": True, "ok": True})
 
 

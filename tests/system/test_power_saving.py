@@ -66,6 +66,21 @@ def test_doctor_finds_it_right(site):
     assert plan["n2"]["verdict"] == "skip" and "powered down" in plan["n2"]["why"], plan["n2"]
 
 
+def test_sleeping_nodes_are_adopted_by_what_they_will_be(site):
+    """n4 is left unlabelled. A node alone is found as well where Slurm lists no sleeping ones [22.05]."""
+    for node in ("n2", "n3"):
+        said = site.out("scohort", "adopt", "-w", node)
+        label, named = said.split(": ")
+        assert named == node and extra(site, node) == {"cohort_rev": label}, said
+    assert extra(site, "n2") == extra(site, "n3") and not extra(site, "n4")
+    site.v1 = extra(site, "n2")["cohort_rev"]
+    order(site, "v2")
+    wait_until(lambda: extra(site, "n3")["cohort_rev"] != site.v1, 30, "the promise is of v2", 0.3)
+    order(site, "v1")
+    wait_until(lambda: all(extra(site, n)["cohort_rev"] == site.v1 for n in ("n2", "n3")), 30, "and of v1 again", 0.3)
+    assert not extra(site, "n4") and "will be rev_" in history(site, "n3")
+
+
 def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
     # Meanwhile nova never ends with n4, so that Slurm gives it up: see below.
     site.cloud.next("n4", outcome="stuck")
@@ -87,7 +102,8 @@ def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
         assert [boot["content"] for boot in site.boots(node)] == ["v1"]
     wait_until(lambda: all("cohort_rev" in extra(site, node) for node in used), 20, "they are labelled", 0.3)
     labels = {extra(site, node)["cohort_rev"] for node in used}
-    assert len(labels) == 1 and all(extra(site, node)["cohort_want"]["act"] == "create" for node in used)
+    assert labels == {site.v1}, "as promised"
+    assert all(extra(site, node)["cohort_want"]["act"] == "create" for node in used)
     site.wait_job(rebuild, seconds=60)
     assert site.boots("n1")[-1]["content"] == "v2"
     order(site, "v2")
@@ -96,7 +112,9 @@ def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
     for node in used:  # what the next machine will be is promised
         promised = extra(site, node)
         assert promised["cohort_rev"] not in labels and "cohort_want" not in promised, promised
+    # While they sleep the site thinks better of it.
     order(site, "v1")
+    wait_until(lambda: {extra(site, node)["cohort_rev"] for node in used} == labels, 30, "the promise is renewed", 0.3)
 
 
 def test_what_cannot_be_made_goes_back_and_the_jobs_run_all_the_same(site):

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "rebootprog/backend_exec.hpp"
+#include "rebootprog/power_promise.hpp"
 #include "tests/unit/attempt_fixture.hpp"
 
 using namespace cohort;
@@ -233,6 +234,43 @@ std::vector<unit::Rule> suspend_rules() {
              unit::expect(b.desk.record.revision.starts_with("rev_"), b.desk.record.revision);
              unit::expect(b.desk.record.revision != "rev_0123456789abcdef", "of the desired image");
              unit::expect_equal(b.last().action, std::string("delete"));
+         }},
+        {"a sleeping node's label is a promise until a machine has published one",
+         [] {
+             Node node;
+             node.state.power_saving = true;
+             node.record.revision = "rev_0123456789abcdef";
+             unit::expect(has_promise(node), "asleep");
+             Node up = node, woken = node, published = node, asked = node, bare = node;
+             up.state.power_saving = false;
+             woken.state.powering_up = true;
+             published.record.root = "0123456789abcdef";
+             asked.record.want = Want{};
+             bare.record.revision.clear();
+             for (const auto* other : {&up, &woken, &published, &asked, &bare})
+                 unit::expect(!has_promise(*other), "no promise");
+             unit::expect(is_asleep(bare) && !is_asleep(published), "asleep without a label");
+         }},
+        {"the promise is of the image that the node is to have now",
+         [] {
+             PowerBench b;
+             std::string asked;
+             const auto label = promised_label(
+                 *b.journal, b.settings, "n1", [&](const std::string& id) -> Result<ImageState> {
+                     asked = id;
+                     return ImageState{"image-2", "v2", "lab/v2", true, ""};
+                 });
+             unit::expect_equal(asked, std::string("v2"));
+             unit::expect_equal(label.value_or(""),
+                                ImageState{"image-2", "v2", "lab/v2", true, ""}.label());
+             const ImageState bare{"image-2", "v2", "", true, ""};
+             unit::expect(bare.label() != *label && bare.label().starts_with("rev_"), "by its id");
+             b.write("flavor_id: small\n");
+             unit::expect(!promised_label(*b.journal, b.settings, "n1",
+                                          [&](const std::string&) -> Result<ImageState> {
+                                              return ImageState{};
+                                          }),
+                          "nothing is promised of no image");
          }},
         {"a node without a label gets none",
          [] {
