@@ -153,6 +153,31 @@ def test_a_command_tells_the_machines_and_two_passes_never_overlap(cluster) -> N
     assert "n6 its record is deleted: its machine is not in the inventory any more" in log
 
 
+def test_the_eight_rows_of_the_three_conditions(lab) -> None:
+    """Registered x in the inventory x its machine is off, one node a row: one of the eight goes."""
+    rows = [f"{registered} {listed} {power}" for registered in ("registered", "unknown")
+            for listed in ("listed", "gone") for power in ("up", "off")]  # fmt: skip
+    node = dict(zip(rows, (f"n{i}" for i in range(2, 10))))
+    cluster = lab(nodes=9, dynamic=8, cohort_conf=SETTINGS)
+    cluster.wait_nodes("idle")
+    before = set(cluster.nodes)
+    for row, name in node.items():
+        if row.startswith("unknown"):
+            cluster.run("scontrol", "delete", f"nodename={name}")
+            before.discard(name)
+            if row.endswith("off"):
+                cluster.machines[name].power_off()
+        elif row.endswith("off"):
+            end_machine(cluster, name)
+    inventory("".join(f"{name}\n" for row, name in [("listed", "n1"), *node.items()] if "listed" in row))
+    assert known(cluster) == before
+    goner = node["registered gone off"]
+    assert reconcile(cluster) == {goner: "delete"}
+    assert known(cluster) == before - {goner}
+    assert reconcile(cluster) == {} and known(cluster) == before - {goner}
+    assert not [n for n in known(cluster) if "DRAIN" in cluster.node(n)["State"]]
+
+
 def test_a_refused_registration_is_repaired(lab) -> None:
     """n3's pod has other CPU limits now: slurmctld refuses it until its old record is gone."""
     cluster = lab(nodes=3, dynamic=2, cohort_conf=SETTINGS)
