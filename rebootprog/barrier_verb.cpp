@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <optional>
-#include <set>
 
 #include <fmt/core.h>
 
@@ -14,16 +12,14 @@
 #include "common/revision.hpp"
 #include "common/slurm/closing.hpp"
 #include "common/slurm/hostlist.hpp"
-#include "common/slurm/load.hpp"
 #include "common/text.hpp"
 #include "rebootprog/advance.hpp"
 #include "rebootprog/barrier_journal.hpp"
 #include "rebootprog/barrier_lock.hpp"
+#include "rebootprog/barrier_picture.hpp"
 #include "rebootprog/barrier_run.hpp"
 #include "rebootprog/plan_make.hpp"
-#include "rebootprog/reconcile_decide.hpp"
 #include "rebootprog/report_error.hpp"
-#include "rebootprog/rollout_journal.hpp"
 
 namespace cohort {
 namespace {
@@ -48,28 +44,6 @@ Result<std::chrono::seconds> duration_of(const std::string& option, const std::s
     return std::chrono::duration_cast<std::chrono::seconds>(*time);
 }
 
-// Out of service for somebody else's reason. What Slurm itself says of a dead node is nobody's.
-bool is_foreign(const Node& node) {
-    return (node.state.drain || node.state.fail) && !node.reason.empty() &&
-           !node.has_our_reason() && !is_stale_registration(node);
-}
-
-// The cohort as it is now.
-struct Picture {
-    std::vector<Node> members;
-    std::vector<std::string> others;      // drained by somebody else
-    std::vector<std::string> partitions;  // wholly of the cohort
-    std::vector<std::string> down;        // of them, those that are not UP
-    std::vector<std::string> shared;      // partitions that have other nodes too
-    std::optional<Barrier> unfinished;
-
-    std::vector<std::string> member_names() const {
-        std::vector<std::string> names;
-        for (const auto& node : members) names.push_back(node.name);
-        return names;
-    }
-};
-
 class Verb {
   public:
     Verb(const Site& site, Journal& journal, const BarrierOptions& options, std::string who)
@@ -79,13 +53,14 @@ class Verb {
         if (auto bad = check_options(); !bad) return report(bad.error());
         auto limits = limits_of();
         if (!limits) return report(limits.error());
-        auto seen = look();
+        auto seen = look_at_cohort(site_, journal_, options_.cohort);
         if (!seen) return report(seen.error());
+        picture_ = std::move(*seen);
         if (options_.check_only) return check_only();
         if (options_.undo) return undo(*limits);
-        if (auto free = nobody_else(); !free) return report(free.error());
+        if (auto free = nobody_else(picture_, journal_); !free) return report(free.error());
         const Sameness same = sameness();
-        switch (decide_start(same, openness())) {
+        switch (decide_start(same, picture_.openness())) {
             case BarrierStart::nothing:
                 std::printf("nothing to do: cohort %s is open on %s\n", options_.cohort.c_str(),
                             picture_.members.front().record.revision.c_str());
@@ -132,80 +107,6 @@ class Verb {
         return BarrierLimits{*jobs, *machines};
     }
 
-    Status look() {
-        const auto unfinished = BarrierJournal(journal_).unfinished();
-        if (!unfinished) return tl::unexpected(unfinished.error());
-        for (const auto& one : *unfinished)
-            if (one.cohort == options_.cohort) picture_.unfinished = one;
-        const auto all = slurm::load_nodes();
-        if (!all) return tl::unexpected(all.error());
-        Choice choice;
-        choice.cohort = options_.cohort;
-        const auto names = chosen_names(site_, choice, *all);
-        if (!names) return tl::unexpected(names.error());
-        const std::set<std::string> chosen(names->begin(), names->end());
-        for (const auto& node : *all) {
-            if (!chosen.contains(node.name) || node.state.base == NodeState::Base::future) continue;
-            if (is_foreign(node) && node.record.hold.empty())
-                picture_.others.push_back(node.name);
-            else
-                picture_.members.push_back(node);
-        }
-        if (picture_.members.empty())
-            return fail(
-                Errc::denied,
-                fmt::format("no node of cohort {} is there to be replaced{}", options_.cohort,
-                            picture_.others.empty() ? "" : ": all are drained"));
-        return look_at_partitions(chosen);
-    }
-
-    Status look_at_partitions(const std::set<std::string>& chosen) {
-        const auto all = slurm::load_partitions();
-        if (!all) return tl::unexpected(all.error());
-        for (const auto& partition : *all) {
-            const auto inside = [&](const std::string& name) { return chosen.contains(name); };
-            if (std::ranges::none_of(partition.nodes, inside)) continue;
-            if (!std::ranges::all_of(partition.nodes, inside)) {
-                picture_.shared.push_back(partition.name);
-                continue;
-            }
-            picture_.partitions.push_back(partition.name);
-            if (!partition.up) picture_.down.push_back(partition.name);
-        }
-        return {};
-    }
-
-    // Another barrier's nodes, and a rollout's, are not ours to close.
-    Status nobody_else() const {
-        const auto names = picture_.member_names();
-        const std::set<std::string> members(names.begin(), names.end());
-        const auto mine = picture_.unfinished ? picture_.unfinished->name() : std::string();
-        for (const auto& node : picture_.members)
-            if (!node.record.hold.empty() && node.record.hold != mine)
-                return fail(Errc::denied, fmt::format("{}: {}: see 'scohort status'", node.name,
-                                                      hold_reason(node.record.hold)));
-        const RolloutJournal rollouts(journal_);
-        const auto open = rollouts.unfinished();
-        if (!open) return tl::unexpected(open.error());
-        for (const auto& rollout : *open) {
-            if (rollout.reason == mine && !mine.empty()) continue;
-            const auto rows = rollouts.nodes(rollout.id);
-            if (!rows) return tl::unexpected(rows.error());
-            for (const auto& row : *rows)
-                if (row.open() && members.contains(row.node))
-                    return fail(Errc::denied,
-                                fmt::format("{} belongs to rollout {}, which is under way: let it "
-                                            "end, or 'scohort abort {}'",
-                                            row.node, rollout.id, rollout.id));
-        }
-        return {};
-    }
-
-    Openness openness() const {
-        if (picture_.unfinished || !picture_.down.empty()) return Openness::closed;
-        return Openness::open;
-    }
-
     bool same_target(const Barrier& barrier) const {
         const bool image = options_.image.empty() || options_.image == barrier.image;
         const bool revision = options_.revision.empty() || options_.revision == barrier.revision;
@@ -217,13 +118,9 @@ class Verb {
     Sameness sameness() {
         if (picture_.unfinished)
             return same_target(*picture_.unfinished) ? Sameness::same : Sameness::changed;
-        const std::string label = picture_.members.front().record.revision;
-        const bool uniform = std::ranges::all_of(picture_.members, [&](const Node& node) {
-            return node.record.revision == label && !is_out(node);
-        });
-        const bool wanted = options_.revision.empty() || options_.revision == label;
-        if (!options_.command.empty())
-            return uniform && !label.empty() && wanted ? Sameness::same : Sameness::changed;
+        const auto label = picture_.common_label();
+        const bool wanted = label && (options_.revision.empty() || options_.revision == *label);
+        if (!options_.command.empty()) return wanted ? Sameness::same : Sameness::changed;
         Choice choice;
         choice.nodes = slurm::compress_hosts(picture_.member_names());
         choice.image = options_.image;
@@ -235,12 +132,7 @@ class Verb {
         const bool nothing = std::ranges::all_of(plan->nodes, [](const NodePlan& node) {
             return node.verdict == NodePlan::Verdict::skip;
         });
-        return uniform && !label.empty() && wanted && nothing ? Sameness::same : Sameness::changed;
-    }
-
-    static bool is_out(const Node& node) {
-        return node.state.drain || node.state.fail || node.state.base == NodeState::Base::down ||
-               node.state.base == NodeState::Base::unknown;
+        return wanted && nothing ? Sameness::same : Sameness::changed;
     }
 
     int check_only() const {
@@ -340,7 +232,7 @@ class Verb {
     Journal& journal_;
     const BarrierOptions& options_;
     std::string who_;
-    Picture picture_;
+    CohortPicture picture_;
     std::string why_unknown_;
 };
 

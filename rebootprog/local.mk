@@ -30,6 +30,8 @@ librebuild_la_SOURCES = \
 	rebootprog/barrier_journal.hpp \
 	rebootprog/barrier_lock.cpp \
 	rebootprog/barrier_lock.hpp \
+	rebootprog/barrier_picture.cpp \
+	rebootprog/barrier_picture.hpp \
 	rebootprog/barrier_replace.cpp \
 	rebootprog/barrier_run.cpp \
 	rebootprog/barrier_run.hpp \
