@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <future>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -44,11 +45,12 @@ class Collector {
     Result<View> run(std::int64_t wanted) {
         view_.now = std::time(nullptr);
         view_.cluster = site_.slurm.cluster;
-        if (auto done = read_cluster(); !done) return tl::unexpected(done.error());
-        if (auto done = choose(wanted); !done) return tl::unexpected(done.error());
-        auto latest = journal_.latest_attempts();
-        if (!latest) return tl::unexpected(latest.error());
-        for (auto& attempt : *latest) latest_[attempt.node] = std::move(attempt);
+        // Of ten thousand nodes and jobs each takes its part of a second: side by side.
+        auto nodes = std::async(std::launch::async, slurm::load_nodes);
+        auto jobs = std::async(std::launch::async, slurm::load_jobs);
+        if (auto done = read_journal(wanted); !done) return tl::unexpected(done.error());
+        if (auto done = take_cluster(nodes.get(), jobs.get()); !done)
+            return tl::unexpected(done.error());
         if (view_.rollout)
             if (auto done = fill_rollout(); !done) return tl::unexpected(done.error());
         fill_others();
@@ -57,10 +59,20 @@ class Collector {
     }
 
   private:
-    Status read_cluster() {
-        auto nodes = slurm::load_nodes();
+    Status read_journal(std::int64_t wanted) {
+        if (auto done = choose(wanted); !done) return done;
+        auto latest = journal_.latest_attempts();
+        if (!latest) return tl::unexpected(latest.error());
+        for (auto& attempt : *latest) latest_[attempt.node] = std::move(attempt);
+        if (!view_.rollout) return {};
+        auto rows = rollouts_.nodes(view_.rollout->id);
+        if (!rows) return tl::unexpected(rows.error());
+        rows_ = std::move(*rows);
+        return {};
+    }
+
+    Status take_cluster(Result<std::vector<Node>> nodes, Result<std::vector<Job>> jobs) {
         if (!nodes) return tl::unexpected(nodes.error());
-        auto jobs = slurm::load_jobs();
         if (!jobs) return tl::unexpected(jobs.error());
         for (auto& node : *nodes) nodes_[node.name] = std::move(node);
         jobs_ = std::move(*jobs);
@@ -126,12 +138,10 @@ class Collector {
     }
 
     Status fill_rollout() {
-        auto rows = rollouts_.nodes(view_.rollout->id);
-        if (!rows) return tl::unexpected(rows.error());
         auto scope = slurm::expand_hosts(view_.rollout->scope);
         if (!scope) return tl::unexpected(scope.error());
         std::set<std::string> out;
-        for (auto& row : *rows) {
+        for (auto& row : rows_) {
             if (row.under_way()) out.insert(row.node);
             view_.nodes.push_back(node_of(std::move(row)));
         }
@@ -207,6 +217,7 @@ class Collector {
     UserNames users_;
     std::unordered_map<std::string, Node> nodes_;
     std::vector<Job> jobs_;
+    std::vector<RolloutNode> rows_;
     std::set<std::uint32_t> rebuild_ids_;
     std::set<std::string> taken_;  // whose rebuild job could start, or has
     std::map<std::string, MarkedJob> by_hand_;

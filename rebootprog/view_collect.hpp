@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Fills a View (view.hpp) from slurmctld, the journal and StateDir: two RPCs, reads only.
+// Fills a View (view.hpp) from slurmctld, the journal and StateDir: two RPCs
+// side by side, reads only.
 #pragma once
 
 #include <cstdint>
