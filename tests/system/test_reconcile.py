@@ -102,7 +102,7 @@ def test_a_busy_node_is_drained_and_deleted_when_it_is_free(cluster) -> None:
     assert "DRAIN" in shown["State"] and shown["Reason"].startswith("cohort: its machine is not in the inventory")
     assert cluster.job(job)["JobState"] == "RUNNING"
     # The machine is in the inventory again and answers: our drain goes, and nobody else's.
-    wait_until(lambda: "*" not in cluster.node_states()["n5"], 30, "n5 answers", 0.5)
+    wait_until(lambda: "*" not in cluster.node_states()["n5"], 120, "n5 answers", 0.5)
     cluster.run("scontrol", "update", "node=n2", "state=drain", "reason=disk")
     inventory("n[1-6]\n")
     assert reconcile(cluster) == {"n5": "resume"}
