@@ -6,6 +6,8 @@ libcohort_la_SOURCES = \
 	common/cluster.hpp \
 	common/file.cpp \
 	common/file.hpp \
+	common/flat_json.cpp \
+	common/flat_json.hpp \
 	common/json.cpp \
 	common/json.hpp \
 	common/log.cpp \

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/file.hpp"
+#include "common/flat_json.hpp"
 #include "common/json.hpp"
 #include "common/revision.hpp"
 #include "common/text.hpp"
@@ -69,11 +70,10 @@ Result<Published> read_published(const RuntimeDirectory& where) {
     const std::string path = published_path(where);
     const auto content = read_trusted(path, where.owner);
     if (!content) return tl::unexpected<Error>(content.error());
-    const auto parsed = json::parse(*content, path);
-    if (!parsed) return tl::unexpected<Error>(parsed.error());
-    const json_t* object = parsed->get();
-    Published published{json::string(object, "revision"), json::string(object, "request"),
-                        json::string(object, "boot_id"), json::string(object, "stamp")};
+    const auto object = parse_flat_json(*content, path);
+    if (!object) return tl::unexpected<Error>(object.error());
+    Published published{value_of(*object, "revision"), value_of(*object, "request"),
+                        value_of(*object, "boot_id"), value_of(*object, "stamp")};
     if (!is_revision_name(published.revision) || published.boot_id.empty())
         return fail(Errc::invalid, fmt::format("{} names no revision or no boot", path));
     return published;

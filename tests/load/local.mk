@@ -2,7 +2,7 @@
 # Loading the plugins as Slurm does: exact exports; three times in and out of a process that plays
 # Slurm's. A new plugin is a line in plugins.table.
 TESTS += tests/load/exports_test
-AM_TESTS_ENVIRONMENT = SLURM_PLUGINDIR='$(SLURM_PLUGINDIR)'; export SLURM_PLUGINDIR;
+AM_TESTS_ENVIRONMENT = SLURM_PLUGINDIR='$(SLURM_PLUGINDIR)'; LIBSTDCXX='$(LIBSTDCXX)'; export SLURM_PLUGINDIR LIBSTDCXX;
 check_PROGRAMS += tests/load/load_test
 TESTS += tests/load/load_test
 tests_load_load_test_SOURCES = \
