@@ -65,6 +65,12 @@ std::string render_snapshot(const SnapshotHeader& header, std::string_view body)
     append_text(out, header.host);
     out += ",\"configuration\":";
     append_text(out, header.configuration);
+    const auto& hooks = header.hooks;
+    fmt::format_to(
+        std::back_inserter(out),
+        ",\"hooks\":{{\"calls\":{},\"seconds\":{:.6f},\"median_us\":{:.1f},\"p99_us\":{:.1f},"
+        "\"max_us\":{:.1f}}}",
+        hooks.calls, hooks.seconds, hooks.median_us, hooks.p99_us, hooks.max_us);
     out += ",\"fault\":";
     append_text(out, header.fault);
     fmt::format_to(std::back_inserter(out), ",\"breaker\":{},\"open\":[", header.breaker_open);
@@ -95,6 +101,11 @@ Result<SnapshotFile> parse_snapshot(std::string_view text, std::string_view name
     file.header.configuration = json::string(top, "configuration");
     file.header.fault = json::string(top, "fault");
     file.header.breaker_open = json::boolean(top, "breaker", false);
+    const json_t* hooks = json::get(top, "hooks");
+    const auto of_hooks = [&](const char* key) { return json_number_value(json::get(hooks, key)); };
+    file.header.hooks = {static_cast<std::uint64_t>(json::integer(hooks, "calls").value_or(0)),
+                         of_hooks("seconds"), of_hooks("median_us"), of_hooks("p99_us"),
+                         of_hooks("max_us")};
     std::size_t i = 0;
     const json_t* item = nullptr;
     const auto text_at = [&](std::size_t column) -> std::string {

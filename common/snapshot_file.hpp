@@ -7,12 +7,14 @@
 // within one slurmctld process and begin at 1 in the next. JSON:
 //
 //   {"generation":7,"started":1700000000.123,"written":...,"slurmctld":4711,"host":"ctl","configuration":"...",
+//    "hooks":{"calls":90,"seconds":0.004,"median_us":24.6,"p99_us":49.2,"max_us":81.3},
 //    "fault":"...","breaker":false,"open":["n2"],"rebuild_jobs":[{"job":12,"node":"n1","pending":true,"held":false}],
 //    "nodes":[["n1","IDLE","rev_...",false], ...]}      (name, state, label, withdrawn)
 //
 // open: nodes whose revision is about to change, and for which everything is ready for that: the
 // hooks judge by it, and the queue has been bound. started: when the first call of that reading was
 // sent, in seconds since the epoch: whatever was written to Slurm before it is in this picture.
+// hooks: the time inside job_submit and job_modify since slurmctld began, up to ten seconds old.
 // Pure.
 #pragma once
 
@@ -26,6 +28,12 @@
 
 namespace cohort {
 
+struct HookSummary {
+    std::uint64_t calls = 0;
+    double seconds = 0;  // all together
+    double median_us = 0, p99_us = 0, max_us = 0;
+};
+
 struct SnapshotHeader {
     std::uint64_t generation = 0;
     double started = 0;
@@ -36,6 +44,7 @@ struct SnapshotHeader {
     std::string fault;          // why cohort.conf is not in use; empty: it is
     bool breaker_open = false;
     std::vector<std::string> open_nodes;
+    HookSummary hooks;
 };
 
 struct SnapshotFile {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/snapshot_file.hpp"
 #include "rebootprog/barrier.hpp"
 #include "rebootprog/breaker.hpp"
 #include "rebootprog/journal.hpp"
@@ -50,7 +51,8 @@ struct View {
     std::uint32_t slots_used = 0, slots = 0;           // actions of the cloud
     std::optional<Breaker> breaker;
     std::vector<Quarantine> quarantined;
-    std::vector<Barrier> barriers;  // that are closed
+    std::vector<Barrier> barriers;     // that are closed
+    std::optional<HookSummary> hooks;  // of the plugin, by its file
 };
 
 struct Progress {

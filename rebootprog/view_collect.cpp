@@ -14,6 +14,7 @@
 #include "common/slurm/hostlist.hpp"
 #include "common/slurm/load.hpp"
 #include "rebootprog/barrier_journal.hpp"
+#include "rebootprog/picture.hpp"
 #include "rebootprog/rebuild_jobs.hpp"
 #include "rebootprog/rollout_decide.hpp"
 #include "rebootprog/rollout_journal.hpp"
@@ -205,6 +206,7 @@ class Collector {
         view_.breaker = read_breaker(site_.state_dir);
         view_.slots = site_.settings().max_concurrent;
         view_.slots_used = slots_in_use(site_.state_dir, view_.slots).value_or(0);
+        if (auto picture = read_picture(site_.state_dir)) view_.hooks = picture->header.hooks;
         if (auto barriers = BarrierJournal(journal_).unfinished())
             view_.barriers = std::move(*barriers);
         if (auto quarantined = rollouts_.quarantined()) view_.quarantined = std::move(*quarantined);

@@ -30,7 +30,8 @@ class Text {
         text_ += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
         name_ = name;
     }
-    void value(double value, std::string_view label = {}, std::string_view is = {}) {
+    void value(double value, std::string_view label = {}, std::string_view is = {},
+               int digits = 3) {
         const std::string labels =
             label.empty() ? std::string() : fmt::format("{{{}=\"{}\"}}", label, escaped(is));
         // Whole numbers stay whole, also large ones.
@@ -38,7 +39,7 @@ class Text {
         if (static_cast<double>(whole) == value)
             text_ += fmt::format("{}{} {}\n", name_, labels, whole);
         else
-            text_ += fmt::format("{}{} {:.3f}\n", name_, labels, value);
+            text_ += fmt::format("{}{} {:.{}f}\n", name_, labels, value, digits);
     }
     void single(const char* name, const char* help, double number) {
         family(name, help);
@@ -52,6 +53,16 @@ class Text {
 
 double number(std::size_t value) {
     return static_cast<double>(value);
+}
+
+// slurmctld's time inside the plugin's hooks, since slurmctld began.
+void hooks_part(const HookSummary& hooks, Text& text) {
+    text.single("cohort_hook_calls", "Calls of job_submit and job_modify since slurmctld began.",
+                static_cast<double>(hooks.calls));
+    text.family("cohort_hook_seconds", "Time inside one call, by quantile; 1 is the longest.");
+    text.value(hooks.median_us / 1e6, "quantile", "0.5", 7);
+    text.value(hooks.p99_us / 1e6, "quantile", "0.99", 7);
+    text.value(hooks.max_us / 1e6, "quantile", "1", 7);
 }
 
 void rollout_part(const View& view, const Progress& progress, Text& text) {
@@ -98,6 +109,7 @@ std::string metrics_of(const View& view) {
     text.single("cohort_breaker_open", "1 while the cloud is out of reach.", view.breaker ? 1 : 0);
     text.single("cohort_images_quarantined", "Images that no rollout begins with.",
                 number(view.quarantined.size()));
+    if (view.hooks) hooks_part(*view.hooks, text);
     text.single("cohort_metrics_written_seconds", "When this was written, since the epoch.",
                 static_cast<double>(view.now));
     return text.take();

@@ -113,6 +113,19 @@ Verdict judge_change(const PlacementChange& change, const Job* job, const Caller
     return minimal(std::move(verdict), change, *job);
 }
 
+std::optional<Mark> mark_after(const PlacementChange& change, const Job& job,
+                               const Verdict& verdict, const ExpandHosts& expand) {
+    const auto request = merged(change, job, expand);
+    if (!request) return std::nullopt;
+    Mark mark = current_mark(job).value_or(Mark{});
+    if (mark.own) return std::nullopt;
+    mark.features = request->features;
+    mark.prefer = request->prefer;
+    mark.now = verdict.features.value_or(change.features.value_or(job.features));
+    mark.now_prefer = verdict.prefer.value_or(change.prefer.value_or(job.prefer));
+    return mark;
+}
+
 Job changed(const Job& job, const PlacementChange& change) {
     Job out = job;
     const auto take = [](auto& field, const auto& value) {
@@ -127,6 +140,7 @@ Job changed(const Job& job, const PlacementChange& change) {
     take(out.tasks, change.tasks);
     if (change.required) out.requested_nodes = text::join(*change.required, ",");
     if (change.excluded) out.excluded_nodes = text::join(*change.excluded, ",");
+    if (change.mark) out.admin_comment = write_guard_mark(job.admin_comment, *change.mark);
     return out;
 }
 

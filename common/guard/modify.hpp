@@ -26,7 +26,8 @@ struct PlacementChange {
     std::optional<std::string> partition, reservation, features, prefer;
     std::optional<std::vector<std::string>> required, excluded;
     std::optional<std::uint32_t> min_nodes, max_nodes, tasks;
-    bool release = false;  // priority set to something else than 0
+    bool release = false;      // priority set to something else than 0
+    std::optional<Mark> mark;  // what the hook knows of the job after it; not a wish of anybody
 
     bool empty() const;
 };
@@ -34,6 +35,11 @@ struct PlacementChange {
 // JOB: what is known of it, nullptr when it is not in the picture. Refuses, binds or passes.
 Verdict judge_change(const PlacementChange& change, const Job* job, const Caller& caller,
                      const GuardView* view, const ExpandHosts& expand);
+
+// The mark that JOB should have when CHANGE is carried out with VERDICT's fields over it: what its
+// user gave, and what it is now.
+std::optional<Mark> mark_after(const PlacementChange& change, const Job& job,
+                               const Verdict& verdict, const ExpandHosts& expand);
 
 // JOB with CHANGE carried out.
 Job changed(const Job& job, const PlacementChange& change);

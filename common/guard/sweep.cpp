@@ -24,7 +24,8 @@ bool concerns_us(const Job& job) {
     return job.pending && !job.reboot && !parse_mark(job.admin_comment);
 }
 
-// The user's part of a bound text that we have no true record of (job_modify cannot write a mark).
+// The user's part of a bound text that we have no true record of (the mark was lost with
+// slurmctld).
 std::string own_part(const std::string& text, bool node_list) {
     const auto stripped = strip_bound(text);
     // A single revision may be the user's own choice, a group or a union is ours; with a list of
@@ -33,14 +34,27 @@ std::string own_part(const std::string& text, bool node_list) {
     return ours ? stripped->original : text;
 }
 
-Known known(const Job& job, std::string id) {
+Known known(const Job& job, std::string id, const FreshMarks& fresh) {
     Known out{&job, std::move(id), parse_guard_mark(job.admin_comment), false};
-    if (!out.mark) return out;
-    const bool same = job.features == out.mark->now && job.prefer == out.mark->now_prefer;
-    if (same || out.mark->own) return out;
+    if (out.mark && out.mark->own) return out;
+    const auto stands = [&](const Mark& mark) {
+        return job.features == mark.now && job.prefer == mark.now_prefer;
+    };
+    if (const auto at = fresh.find(job.id_text); at != fresh.end() && stands(at->second)) {
+        Mark mark = out.mark.value_or(Mark{});
+        mark.features = at->second.features;
+        mark.prefer = at->second.prefer;
+        mark.now = job.features;
+        mark.now_prefer = job.prefer;
+        out.mark = std::move(mark);
+        return out;
+    }
+    if (!out.mark || stands(*out.mark)) return out;
     out.changed = true;
-    out.mark->features = own_part(job.features, !job.requested_nodes.empty());
-    out.mark->prefer = own_part(job.prefer, !job.requested_nodes.empty());
+    // The field that nobody has touched is still what the mark says.
+    const bool listed = !job.requested_nodes.empty();
+    if (job.features != out.mark->now) out.mark->features = own_part(job.features, listed);
+    if (job.prefer != out.mark->now_prefer) out.mark->prefer = own_part(job.prefer, listed);
     out.mark->now = job.features;
     out.mark->now_prefer = job.prefer;
     return out;
@@ -72,7 +86,8 @@ JobChange give_back(const Known& k) {
     JobChange change = change_of(k);
     if (k.job->features != k.mark->features) change.features = k.mark->features;
     if (k.job->prefer != k.mark->prefer) change.prefer = k.mark->prefer;
-    change.admin_comment = remove_guard_mark(k.job->admin_comment);
+    if (auto comment = remove_guard_mark(k.job->admin_comment); comment != k.job->admin_comment)
+        change.admin_comment = std::move(comment);
     change.release = (!k.mark->held.empty() && k.job->held()) || k.mark->restart;
     change.start_now = k.mark->restart;
     change.why = "can no longer span: given back as it was submitted";
@@ -219,7 +234,8 @@ class Sweep {
 };
 
 // Components of het jobs in order, by leader.
-std::map<std::uint32_t, std::vector<Known>> het_jobs(const std::vector<Job>& jobs) {
+std::map<std::uint32_t, std::vector<Known>> het_jobs(const std::vector<Job>& jobs,
+                                                     const FreshMarks& fresh) {
     std::map<std::uint32_t, std::vector<const Job*>> by_leader;
     for (const auto& job : jobs)
         if (job.het_id != 0 && concerns_us(job)) by_leader[job.het_id].push_back(&job);
@@ -228,7 +244,7 @@ std::map<std::uint32_t, std::vector<Known>> het_jobs(const std::vector<Job>& job
         std::ranges::sort(components, {}, &Job::id);
         // "12+1": an update of the bare leader would change every component.
         for (std::size_t i = 0; i < components.size(); ++i)
-            out[leader].push_back(known(*components[i], fmt::format("{}+{}", leader, i)));
+            out[leader].push_back(known(*components[i], fmt::format("{}+{}", leader, i), fresh));
     }
     return out;
 }
@@ -257,7 +273,7 @@ bool still_as_seen(const Job& job, const JobChange& change) {
 }
 
 std::optional<Mark> current_mark(const Job& job) {
-    return known(job, {}).mark;
+    return known(job, {}, {}).mark;
 }
 
 std::optional<Request> request_of(const Job& job, const std::optional<Mark>& mark,
@@ -282,26 +298,27 @@ std::optional<Request> request_of(const Job& job, const std::optional<Mark>& mar
 }
 
 std::vector<JobChange> plan_sweep(const std::vector<Job>& jobs, const GuardView& view,
-                                  const ExpandHosts& expand, const Owners& owners) {
+                                  const ExpandHosts& expand, const Owners& owners,
+                                  const FreshMarks& fresh) {
     Sweep sweep(view, expand, owners);
     for (const auto& job : jobs)
-        if (job.het_id == 0 && concerns_us(job)) sweep.one(known(job, job.id_text));
-    for (const auto& [leader, components] : het_jobs(jobs)) sweep.het(components);
+        if (job.het_id == 0 && concerns_us(job)) sweep.one(known(job, job.id_text, fresh));
+    for (const auto& [leader, components] : het_jobs(jobs, fresh)) sweep.het(components);
     return sweep.take();
 }
 
-std::vector<JobChange> plan_restore_all(const std::vector<Job>& jobs) {
+std::vector<JobChange> plan_restore_all(const std::vector<Job>& jobs, const FreshMarks& fresh) {
     std::vector<JobChange> changes;
     const auto restore = [&](const Known& k) {
         if (!k.mark) return;
         JobChange change = give_back(k);
         if (k.mark->own) change.features.reset(), change.prefer.reset();
         change.why = "the guard is taken off";
-        changes.push_back(std::move(change));
+        if (!change.empty()) changes.push_back(std::move(change));
     };
     for (const auto& job : jobs)
-        if (job.het_id == 0 && concerns_us(job)) restore(known(job, job.id_text));
-    for (const auto& [leader, components] : het_jobs(jobs))
+        if (job.het_id == 0 && concerns_us(job)) restore(known(job, job.id_text, fresh));
+    for (const auto& [leader, components] : het_jobs(jobs, fresh))
         for (const auto& k : components) restore(k);
     return changes;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,6 +56,10 @@ struct Owners {
     }
 };
 
+// Marks of jobs that job_modify has changed, by Job::id_text: the hook knows what the user gave and
+// what became of it, but Slurm lets it write no admin_comment. The next sweep writes them.
+using FreshMarks = std::map<std::string, Mark>;
+
 // The word of a mark for CAUSE.
 std::string held_word(Cause cause);
 
@@ -67,9 +72,10 @@ std::optional<Request> request_of(const Job& job, const std::optional<Mark>& mar
                                   const ExpandHosts& expand);
 
 std::vector<JobChange> plan_sweep(const std::vector<Job>& jobs, const GuardView& view,
-                                  const ExpandHosts& expand, const Owners& owners);
+                                  const ExpandHosts& expand, const Owners& owners,
+                                  const FreshMarks& fresh = {});
 
 // Takes every trace of the guard off the jobs (scohort detach, guard off).
-std::vector<JobChange> plan_restore_all(const std::vector<Job>& jobs);
+std::vector<JobChange> plan_restore_all(const std::vector<Job>& jobs, const FreshMarks& fresh = {});
 
 }  // namespace cohort::guard

@@ -325,11 +325,24 @@ class Judge {
                 HetPart& part = out_.het_choice.emplace(cohort.name, HetPart{name}).first->second;
                 if (part.revision != name) return false;
                 if (request_.queued) continue;  // it waits, and revisions come and go
-                part.nodes += request_.nodes_needed();
+                part.nodes += least_within(nodes, r);
                 if (part.nodes > nodes.count()) return false;
             }
         }
         return true;
+    }
+
+    // How many of its nodes of revision R must be among NODES, a cohort's: the others may lie
+    // outside.
+    std::uint32_t least_within(const NodeSet& nodes, std::size_t r) const {
+        const std::size_t needed = request_.nodes_needed();
+        std::size_t least = needed;
+        for (const auto& place : places_) {
+            const NodeSet mine = place.features & view_.revision(r);
+            const std::size_t outside = mine.count() - mine.count_common(nodes);
+            least = std::min(least, needed - std::min(needed, outside));
+        }
+        return static_cast<std::uint32_t>(least);
     }
 
     Verdict confine_component() {

@@ -28,6 +28,7 @@
 #include "common/text.hpp"
 #include "plugins/job_submit/conversion.hpp"
 #include "plugins/job_submit/guard/guard_hooks.hpp"
+#include "plugins/job_submit/hook_times.hpp"
 #include "plugins/job_submit/hooks.hpp"
 #include "plugins/job_submit/refresher.hpp"
 #include "plugins/job_submit/source.hpp"
@@ -43,6 +44,7 @@ using std::chrono::milliseconds;
 struct Plugin {
     Published<World> world;
     RebuildLedger ledger;
+    HookTimes times;
     Hooks hooks{world, ledger, [this] { wake(); }};
     GuardHooks guard_hooks{world, [](std::string_view list) { return slurm::expand_hosts(list); },
                            &slurm::features_are_live};
@@ -59,6 +61,10 @@ struct Plugin {
 // Owned by plain pointers on purpose: fini() is not called when slurmctld ends, and a destructor at
 // exit would meet the running thread. The thread owns a share, should it outlive fini().
 std::shared_ptr<Plugin>* plugin = nullptr;
+
+HookTimes* hook_times() {
+    return plugin ? &(*plugin)->times : nullptr;
+}
 
 void slurm_sink(log::Level level, std::string_view line) {
     const int size = static_cast<int>(line.size());
@@ -96,6 +102,9 @@ void start() {
     auto fresh = std::make_shared<Plugin>();
     fresh->refresher.ask_for_held_jobs(
         [owner = fresh.get()] { return owner->guard_hooks.take_cold_holds(); });
+    fresh->refresher.ask_for_marks(
+        [owner = fresh.get()] { return owner->guard_hooks.take_marks(); });
+    fresh->refresher.tell_hook_times([owner = fresh.get()] { return owner->times.summary(); });
     fresh->refresher.start();
     // 60 ms: on 22.05 a call before the port is open costs a second.
     fresh->thread = std::make_unique<RefreshThread>(
@@ -273,6 +282,7 @@ COHORT_EXPORT int fini() {
 }
 
 COHORT_EXPORT int job_submit(job_desc_msg_t* job, std::uint32_t uid, char** message) {
+    const HookTimes::Lap lap(hook_times());
     slurm::remove_spank_variable(*job, rebuild_variable);
     return last_net(
         "job_submit",
@@ -292,6 +302,7 @@ COHORT_EXPORT int job_submit(job_desc_msg_t* job, std::uint32_t uid, char** mess
 }
 
 COHORT_EXPORT int job_modify(COHORT_JOB_MODIFY_PARAMETERS) {
+    const HookTimes::Lap lap(hook_times());
     return last_net(
         "job_modify", [&] { return modify(*job, uid, COHORT_JOB_MODIFY_MESSAGE); },
         [] { return SLURM_SUCCESS; });

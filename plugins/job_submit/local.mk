@@ -13,6 +13,7 @@ libjobsubmit_la_SOURCES = \
 	plugins/job_submit/guard/guard_hooks.hpp \
 	plugins/job_submit/guard/guard_world.cpp \
 	plugins/job_submit/guard/guard_world.hpp \
+	plugins/job_submit/hook_times.hpp \
 	plugins/job_submit/hooks.cpp \
 	plugins/job_submit/hooks.hpp \
 	plugins/job_submit/ledger.cpp \
@@ -62,6 +63,7 @@ if HAVE_CHECK
 JOB_SUBMIT_TESTS = \
 	tests/unit/accounts_test \
 	tests/unit/guard_hooks_test \
+	tests/unit/guard_storm_test \
 	tests/unit/hooks_test \
 	tests/unit/job_submit_storm_test \
 	tests/unit/ledger_test \
@@ -80,6 +82,10 @@ tests_unit_accounts_test_LDADD = $(JOB_SUBMIT_LDADD)
 tests_unit_guard_hooks_test_SOURCES = tests/unit/guard_hooks_test.cpp
 tests_unit_guard_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_hooks_test_LDADD = $(JOB_SUBMIT_LDADD)
+
+tests_unit_guard_storm_test_SOURCES = tests/unit/guard_storm_test.cpp
+tests_unit_guard_storm_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_guard_storm_test_LDADD = $(JOB_SUBMIT_LDADD)
 
 tests_unit_hooks_test_SOURCES = tests/unit/hooks_test.cpp
 tests_unit_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)

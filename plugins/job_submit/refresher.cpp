@@ -88,6 +88,7 @@ milliseconds Refresher::step() {
     }
     if (anything) complain(read);
     if (take_held_ && snapshot_ && take_held_()) caretaker_.expect_held_job();
+    caretaker_.take_marks(take_marks_());
     auto rest = caretaker_.work(*config_.policy(), guard::is_off(config_.state_dir()));
     publish();
     if (read) config_.keep_copies();
@@ -208,7 +209,7 @@ void Refresher::publish() {
     caretaker_.published();
     if (snapshot_ && source_->active())
         writer_.write(dir, *snapshot_, rebuild_jobs_, *config_.policy(), breaker_open,
-                      caretaker_.open_nodes(), now_());
+                      caretaker_.open_nodes(), hook_times_(), now_());
 }
 
 void Refresher::complain(const Status& read) {

@@ -37,6 +37,12 @@ class Refresher {
     // TAKE tells whether a hook has held a job since it was last asked, because the World was cold.
     void ask_for_held_jobs(std::function<bool()> take) { take_held_ = std::move(take); }
 
+    // TAKE gives what job_modify has made of jobs since it was last asked.
+    void ask_for_marks(std::function<guard::FreshMarks()> take) { take_marks_ = std::move(take); }
+
+    // SUMMARY: the time that hooks have taken, for StateDir/snapshot.json.
+    void tell_hook_times(std::function<HookSummary()> summary) { hook_times_ = std::move(summary); }
+
     // Does what is due; returns how long there is nothing to do (at most).
     std::chrono::milliseconds step();
 
@@ -68,6 +74,8 @@ class Refresher {
     SnapshotWriter writer_;
     GuardCaretaker caretaker_;
     std::function<bool()> take_held_;
+    std::function<guard::FreshMarks()> take_marks_ = [] { return guard::FreshMarks{}; };
+    std::function<HookSummary()> hook_times_ = [] { return HookSummary{}; };
     std::optional<std::vector<Job>> first_jobs_;
     std::shared_ptr<const Snapshot> snapshot_;
     std::optional<std::vector<Qos>> qos_;

@@ -7,7 +7,6 @@
 
 #include "common/file.hpp"
 #include "common/log.hpp"
-#include "common/snapshot_file.hpp"
 #include "common/text.hpp"
 
 namespace cohort {
@@ -24,7 +23,7 @@ double epoch_seconds(std::chrono::system_clock::time_point t) {
 void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
                            const std::vector<RebuildJob>& rebuild_jobs, const Policy& policy,
                            bool breaker_open, const std::vector<std::string>& open_nodes,
-                           Clock::time_point now) {
+                           const HookSummary& hooks, Clock::time_point now) {
     if (dir.empty()) return;
     const bool due = now - last_ >= heartbeat;
     std::string body = render_snapshot_body(snapshot.nodes, rebuild_jobs);
@@ -44,6 +43,7 @@ void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
     header.fault = policy.fault;
     header.breaker_open = breaker_open;
     header.open_nodes = open_nodes;
+    header.hooks = hooks;
     Status written = make_directories(dir, 0755);
     if (written)
         written = write_file(dir + "/" + std::string(snapshot_file_name),

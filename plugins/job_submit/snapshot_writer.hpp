@@ -10,6 +10,7 @@
 
 #include "common/result.hpp"
 #include "common/snapshot.hpp"
+#include "common/snapshot_file.hpp"
 #include "plugins/job_submit/world.hpp"
 
 namespace cohort {
@@ -19,7 +20,8 @@ class SnapshotWriter {
     // DIR is StateDir (empty: not known yet).
     void write(const std::string& dir, const Snapshot& snapshot,
                const std::vector<RebuildJob>& rebuild_jobs, const Policy& policy, bool breaker_open,
-               const std::vector<std::string>& open_nodes, Clock::time_point now);
+               const std::vector<std::string>& open_nodes, const HookSummary& hooks,
+               Clock::time_point now);
 
   private:
     void complain(const Status& written, const std::string& dir);

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -155,6 +156,46 @@ void show_empty_jobs(Submit submit, Modify modify, const Row& row) {
         }
 }
 
+using Field = char* job_desc_msg_t::*;
+constexpr std::pair<Field, const char*> texts[] = {
+    {&job_desc_msg_t::account, "research"},
+    {&job_desc_msg_t::admin_comment, "{\"cohort\":{\"kind\":\"rebuild\",\"node\":\"n1\"}}"},
+    {&job_desc_msg_t::array_inx, "1-3"},
+    {&job_desc_msg_t::exc_nodes, "n3"},
+    {&job_desc_msg_t::features, "gpu|x"},
+    {&job_desc_msg_t::job_id_str, "7_[1-2]"},
+    {&job_desc_msg_t::licenses, "a"},
+    {&job_desc_msg_t::name, "job"},
+    {&job_desc_msg_t::partition, "main,other"},
+    {&job_desc_msg_t::prefer, "x"},
+    {&job_desc_msg_t::qos, "normal"},
+    {&job_desc_msg_t::req_nodes, "n1,n2"},
+    {&job_desc_msg_t::reservation, "r"},
+};
+
+// Every pointer of a job_desc_msg_t that is read may be null although all others are there.
+void show_missing_texts(Submit submit, Modify modify, const Row& row) {
+    for (const auto& [missing, its_text] : texts)
+        for (const std::uint32_t uid : {0u, 1000u})
+            for (const bool change : {false, true}) {
+                job_desc_msg_t job = description();
+                for (const auto& [field, text] : texts)
+                    if (field != missing) job.*field = slurm_xstrdup(text);
+                char* message = nullptr;
+                const int rc =
+                    change ? modify(&job, nullptr, uid, &message) : submit(&job, uid, &message);
+                // Only an administrator's comment that makes a rebuild job is refused to users.
+                const bool forged = change && uid != 0 && missing != &job_desc_msg_t::admin_comment;
+                expect((rc != 0) == forged,
+                       row.file + ": a job without one of its texts (" + its_text + ")");
+                if (message) host::release(message);
+                for (const auto& [field, text] : texts) {
+                    static_cast<void>(text);
+                    host::release(job.*field);
+                }
+            }
+}
+
 void use_job_submit(void* library, const Row& row) {
     const auto* version = static_cast<const std::uint32_t*>(::dlsym(library, "plugin_version"));
     const auto* type = static_cast<const char*>(::dlsym(library, "plugin_type"));
@@ -167,6 +208,7 @@ void use_job_submit(void* library, const Row& row) {
     show_variables(submit, row);
     show_refusal(submit, row);
     show_empty_jobs(submit, function<Modify>(library, "job_modify"), row);
+    show_missing_texts(submit, function<Modify>(library, "job_modify"), row);
     if (row.file.find("faults") != std::string::npos) {
         show_fault(submit, row, "cohort-test-throw");
         show_fault(submit, row, "cohort-test-throw-int");

@@ -283,6 +283,11 @@ int main() {
                  change = {};
                  change.required = {{"n1", "n3"}};
                  unit::expect(bench.hooks.modify("7", change, {}, now).refused, "spans");
+                 const auto marks = bench.hooks.take_marks();
+                 unit::expect(marks.contains("7") && !marks.contains("8"), "what came of it");
+                 unit::expect_equal(marks.at("7").now, *answer.features);
+                 unit::expect_equal(marks.at("7").features, std::string());
+                 unit::expect(bench.hooks.take_marks().empty(), "told once");
                  unit::expect(!bench.hooks.modify("7", change, {true}, now).refused, "admin");
                  unit::expect(bench.hooks.modify("8", change, {}, now).refused, "cannot tell");
                  unit::expect(!bench.hooks.modify("8", {}, {}, now).refused, "no placement");

@@ -239,6 +239,12 @@ void het_jobs() {
             request.het_choice = choice;
             const Verdict verdict = judge(request, {}, oracle.view().get());
             context += show(world, request, verdict) + "\n";
+            if (component == 0 && verdict.outcome == Outcome::refuse &&
+                verdict.cause != Cause::counts && verdict.cause != Cause::unclear)
+                for (Nodes set = 1; set <= every; ++set)
+                    unit::expect(!oracle.of_one_revision(set) ||
+                                     !oracle.possible(request, request.features, set, true),
+                                 "first component refused although it fits: " + context);
             if (verdict.outcome == Outcome::refuse) break;
             choice = verdict.het_choice;
             if (verdict.features) request.features = *verdict.features;

@@ -194,6 +194,57 @@ void what_is_not_ours_stays() {
                  "touched");
 }
 
+// job_modify lets users change one field and keeps the other bound; it can write no mark.
+void changed_by_its_user() {
+    // Only prefer: the pin on the features is ours still.
+    auto job = pending(1, 2, "rev_a");
+    Mark mark;
+    mark.now = job.features;
+    job.admin_comment = write_guard_mark("", mark);
+    job.prefer = lengthen("gpu&rev_a");
+    std::vector<Job> jobs = {job};
+    sweep(uniform(), jobs);
+    expect_features(jobs[0], "");
+    unit::expect(jobs[0].admin_comment.empty(), "no mark left");
+    // What the hook knows of a job: with a mark that is too old, and with none.
+    auto old = pending(1, 2, "[gpu|y]&rev_a"), bare = pending(2, 2, "[gpu|y]&rev_a"),
+         own = pending(3, 2, "gpu&rev_a");
+    old.admin_comment = job.admin_comment;
+    FreshMarks fresh;
+    Mark known;
+    known.features = "[gpu|y]";
+    known.now = old.features;
+    fresh["1"] = fresh["2"] = known;
+    known.features = known.now = own.features;
+    fresh["3"] = known;
+    const auto with_fresh = [&](const World& world) {
+        carry_out(jobs, plan_sweep(jobs, *world.view(), expand, Owners{991, {}}, fresh));
+    };
+    jobs = {old, bare, own};
+    with_fresh(mixed());
+    for (std::size_t i = 0; i < 2; ++i) {
+        unit::expect(parse_guard_mark(jobs[i].admin_comment)->features == "[gpu|y]",
+                     "written down");
+        expect_features(jobs[i], "[gpu|y]&rev_a");
+    }
+    sweep(uniform(), jobs);
+    expect_features(jobs[0], "[gpu|y]");
+    expect_features(jobs[1], "[gpu|y]");
+    expect_features(jobs[2], "gpu&rev_a");  // his own choice
+    jobs = {old, bare, own};
+    with_fresh(uniform());
+    expect_features(jobs[1], "[gpu|y]");
+    expect_features(jobs[2], "gpu&rev_a");
+    unit::expect(jobs[2].admin_comment.empty(), "nothing to write");
+    jobs = {bare};
+    carry_out(jobs, plan_restore_all(jobs, fresh));
+    expect_features(jobs[0], "[gpu|y]");
+    // Changed again since: nobody knows better than the text.
+    jobs = {pending(1, 2, "gpu&rev_b")};
+    with_fresh(uniform());
+    expect_features(jobs[0], "gpu&rev_b");
+}
+
 // A plan is carried out over seconds; a job that somebody touched meanwhile waits for the next one.
 void a_plan_that_is_overtaken() {
     std::vector<Job> jobs = {pending(1, 2, "gpu")};
@@ -372,6 +423,7 @@ int main() {
              what_is_not_ours_stays},
             {"20 pending jobs when a cohort begins to roll",
              the_queue_of_a_cohort_that_begins_to_roll},
+            {"a job that its user has changed gets back what he gave", changed_by_its_user},
             {"a job that changed since the plan", a_plan_that_is_overtaken},
             {"detach: every trace is taken off", every_trace_is_taken_off},
             {"modify: features are bound as at submission", features_are_bound_as_at_submission},

@@ -337,6 +337,19 @@ int main() {
                  request.partition = "q";
                  unit::expect_equal(word(world.judge(request)), std::string("refuse"));
              }},
+            {"a het component may have most of its nodes outside of a small cohort that it touches",
+             [] {
+                 World world("n1:a n2:a n3:b n4:b", "all=n1,n2,n3,n4 old=n1,n2 mixed=n2,n3");
+                 world.cohort("all", "n1,n2,n3,n4").cohort("mixed", "n2,n3");
+                 auto request = job(2);
+                 request.het = true;
+                 request.partition = "old";
+                 const auto first = world.judge(request);
+                 unit::expect_equal(word(first), std::string("rev_a"));
+                 request.het_choice = first.het_choice;
+                 request.min_nodes = request.max_nodes = 1;
+                 unit::expect_equal(word(world.judge(request)), std::string("refuse"));
+             }},
             {"what Slurm refuses by itself is left to it",
              [] {
                  auto request = job(2);

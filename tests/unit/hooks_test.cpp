@@ -2,6 +2,7 @@
 #include "plugins/job_submit/hooks.hpp"
 
 #include "common/rebuild_mark.hpp"
+#include "plugins/job_submit/hook_times.hpp"
 #include "tests/unit/job_submit_fixture.hpp"
 #include "tests/unit/unit.hpp"
 
@@ -229,10 +230,31 @@ void modify_rules(std::vector<Rule>& rules) {
         true);
 }
 
+void time_rules(std::vector<Rule>& rules) {
+    using std::chrono::microseconds;
+    rules.push_back({"times of hooks: median and 99 % are at most a fifth too high", [] {
+                         HookTimes times;
+                         expect_equal(times.summary().calls, std::uint64_t{0});
+                         expect(times.summary().p99_us == 0, "nothing measured");
+                         for (int i = 0; i < 98; ++i) times.add(microseconds(10));
+                         for (int i = 0; i < 2; ++i) times.add(microseconds(900));
+                         const auto sum = times.summary();
+                         expect_equal(sum.calls, std::uint64_t{100});
+                         expect(sum.median_us >= 10 && sum.median_us < 12.5, "median");
+                         expect(sum.p99_us >= 900 && sum.p99_us <= sum.max_us, "99 %");
+                         expect(sum.max_us > 899 && sum.max_us < 901, "the longest");
+                         expect(sum.seconds > 0.00277 && sum.seconds < 0.00279, "all together");
+                         times.add(std::chrono::hours(10));
+                         times.add(microseconds(0));
+                         expect_equal(times.summary().calls, std::uint64_t{102});
+                     }});
+}
+
 }  // namespace
 
 int main() {
     std::vector<Rule> rules;
+    time_rules(rules);
     readiness_rules(rules);
     decision_rules(rules);
     modify_rules(rules);

@@ -60,6 +60,18 @@ std::vector<unit::Rule> all_rules() {
              unit::expect_equal(f.elsewhere(), std::string());
              unit::expect(read_picture(f.path).error().code == Errc::invalid, "no snapshot");
          }},
+        {"the times of the hooks are kept",
+         [] {
+             const Folder f;
+             SnapshotHeader header;
+             header.hooks = {90, 0.0042, 24.6, 49.2, 81.3};
+             f.write(render_snapshot(header, render_snapshot_body({}, {})));
+             const auto hooks = read_picture(f.path)->header.hooks;
+             unit::expect_equal(hooks.calls, std::uint64_t{90});
+             unit::expect(hooks.seconds == 0.0042 && hooks.median_us == 24.6 &&
+                              hooks.p99_us == 49.2 && hooks.max_us == 81.3,
+                          "all of them");
+         }},
         {"a host name is kept as it is",
          [] {
              const Folder f;

@@ -255,6 +255,12 @@ void show_metrics() {
     unit::expect_contains(text, "cohort_breaker_open 0\n");
     unit::expect_contains(text, fmt::format("cohort_metrics_written_seconds {}\n", noon));
     unit::expect_contains(metrics_of(View{}), "cohort_rollout_id 0\n");
+    unit::expect(metrics_of(View{}).find("cohort_hook") == std::string::npos, "not known");
+    View measured;
+    measured.hooks = HookSummary{90, 0.004, 24.6, 49.2, 81.3};
+    unit::expect_contains(metrics_of(measured), "cohort_hook_calls 90\n");
+    unit::expect_contains(metrics_of(measured),
+                          "cohort_hook_seconds{quantile=\"0.99\"} 0.0000492\n");
 }
 
 void show_table() {

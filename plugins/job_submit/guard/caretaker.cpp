@@ -163,14 +163,44 @@ void GuardCaretaker::consider(std::vector<Job> jobs, Clock::time_point began) {
     const guard::ExpandHosts expand = [this](std::string_view list) {
         return source_.expand(list);
     };
-    changes_ = world_.off ? guard::plan_restore_all(world_.jobs->all())
-                          : guard::plan_sweep(world_.jobs->all(), *world_.view, expand, owners_);
+    guard::FreshMarks fresh;
+    for (const auto& [id, entry] : fresh_) fresh[id] = entry.mark;
+    changes_ = world_.off
+                   ? guard::plan_restore_all(world_.jobs->all(), fresh)
+                   : guard::plan_sweep(world_.jobs->all(), *world_.view, expand, owners_, fresh);
+    forget_written_marks();
     sent_ = 0;
     if (changes_.empty()) found_all_bound(began);
     // Given back when a reading shows nothing left to do.
     settled_ =
         changes_.empty() && (world_.off || all_uniform(*world_.view)) && now_() >= held_until_;
     if (changes_.size() > most_planned_) changes_.resize(most_planned_);
+}
+
+void GuardCaretaker::take_marks(guard::FreshMarks marks) {
+    if (marks.empty()) return;
+    settled_ = false;
+    for (auto& [id, mark] : marks) fresh_[id] = {std::move(mark), now_()};
+}
+
+// Those that stand in their job's admin_comment, and those whose job is gone or was changed again.
+void GuardCaretaker::forget_written_marks() {
+    std::map<std::string_view, const Job*> pending;
+    if (!fresh_.empty())
+        for (const auto& job : world_.jobs->all())
+            if (job.pending) pending[job.id_text] = &job;
+    std::erase_if(fresh_, [&](const auto& entry) {
+        const auto& [id, fresh] = entry;
+        // The hook comes a moment before the change that it judges.
+        if (world_.jobs->began() - fresh.at < creation) return false;
+        const auto at = pending.find(id);
+        if (at == pending.end()) return true;
+        const Job& job = *at->second;
+        if (job.features != fresh.mark.now || job.prefer != fresh.mark.now_prefer) return true;
+        const auto written = guard::parse_guard_mark(job.admin_comment);
+        return written && written->now == fresh.mark.now &&
+               written->now_prefer == fresh.mark.now_prefer;
+    });
 }
 
 void GuardCaretaker::expect_held_job() {

@@ -38,6 +38,9 @@ class GuardCaretaker {
     // All jobs, read anyway by a call that was sent at BEGAN: plans what must be changed.
     void consider(std::vector<Job> jobs, Clock::time_point began);
 
+    // What job_modify has made of jobs (GuardHooks::take_marks).
+    void take_marks(guard::FreshMarks marks);
+
     // A hook has held a job because it could not judge it: look for it a moment later.
     void expect_held_job();
 
@@ -65,6 +68,7 @@ class GuardCaretaker {
     bool still_there(const guard::JobChange& change);
     void send(std::size_t most);
     void found_all_bound(Clock::time_point began);
+    void forget_written_marks();
     void complain(std::string_view what, const Status& done);
 
     ClusterSource& source_;
@@ -72,6 +76,11 @@ class GuardCaretaker {
     Now now_;
     GuardWorld world_;
     std::vector<guard::JobChange> changes_;
+    struct FreshMark {
+        guard::Mark mark;
+        Clock::time_point at;
+    };
+    std::map<std::string, FreshMark> fresh_;  // by Job::id_text, until their job carries them
     std::size_t sent_ = 0;
     bool settled_ = true;  // uniform, and the queue has been given back
     std::size_t most_planned_ = 100;

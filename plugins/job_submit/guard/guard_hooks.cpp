@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugins/job_submit/guard/guard_hooks.hpp"
 
+#include <utility>
+
 #include "common/guard/mark.hpp"
 #include "common/guard/sweep.hpp"
 #include "common/text.hpp"
@@ -85,6 +87,7 @@ GuardAnswer GuardHooks::modify(const std::string& id, const guard::PlacementChan
         return answer_of(guard::judge_change(change, nullptr, caller, view, expand_));
     }
     std::optional<GuardAnswer> common;
+    std::vector<std::optional<guard::Mark>> marks;
     for (const Job* job : jobs) {
         Job known;
         {
@@ -92,8 +95,10 @@ GuardAnswer GuardHooks::modify(const std::string& id, const guard::PlacementChan
             overlay_.forget_before(world->guard.jobs->began());
             known = overlay_.apply(*job);
         }
-        auto answer = answer_of(guard::judge_change(change, &known, caller, view, expand_));
+        const auto verdict = guard::judge_change(change, &known, caller, view, expand_);
+        auto answer = answer_of(verdict);
         if (answer.refused) return answer;
+        marks.push_back(guard::mark_after(change, known, verdict, expand_));
         if (common && !same(*common, answer))
             return refusal(
                 "cohort: the parts of this job need different constraints now\n"
@@ -104,8 +109,19 @@ GuardAnswer GuardHooks::modify(const std::string& id, const guard::PlacementChan
     if (common->features) done.features = common->features;
     if (common->prefer) done.prefer = common->prefer;
     const std::lock_guard lock(mutex_);
-    for (const Job* job : jobs) overlay_.add(job->id_text, done, now);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        done.mark = marks[i];
+        overlay_.add(jobs[i]->id_text, done, now);
+        if (marks[i] && !change.empty()) marks_[jobs[i]->id_text] = *marks[i];
+    }
+    // A task of an array gets a record of its own by the change.
+    if (marks.size() == 1 && marks[0] && !change.empty()) marks_[id] = *marks[0];
     return *common;
+}
+
+guard::FreshMarks GuardHooks::take_marks() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(marks_, {});
 }
 
 }  // namespace cohort

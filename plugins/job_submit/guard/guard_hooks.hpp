@@ -42,6 +42,9 @@ class GuardHooks {
     GuardAnswer modify(const std::string& id, const guard::PlacementChange& change,
                        const guard::Caller& caller, Clock::time_point now);
 
+    // What modify() has made of jobs since the last call, for the thread to write down.
+    guard::FreshMarks take_marks();
+
     // True when a job was held since the last call because it could not be judged.
     bool take_cold_holds() const { return cold_holds_.exchange(false); }
 
@@ -55,6 +58,7 @@ class GuardHooks {
     mutable std::atomic<bool> cold_holds_{false};
     std::mutex mutex_;
     guard::Overlay overlay_;
+    guard::FreshMarks marks_;
 };
 
 }  // namespace cohort
