@@ -165,11 +165,12 @@ struct ControllerConfig {
     std::uint16_t suspend_timeout = 0;  // seconds
     bool hides_powered_down = false;    // 22.05 shows such a CLOUD node to nobody
     std::string launch_parameters;
-    bool prolog_alloc = false;             // PrologFlags
-    bool prolog_defer_batch = false;       // PrologFlags, meaningful from 24.11 on
-    bool keep_partition_state = false;     // ReconfigFlags=KeepPartState
-    std::uint32_t max_node_count = 0;      // MaxNodeCount; without it, the nodes there are
-    std::vector<std::string> controllers;  // host names, primary first
+    std::vector<std::string> controller_prologs;  // PrologSlurmctld; 22.05 knows one
+    bool prolog_alloc = false;                    // PrologFlags
+    bool prolog_defer_batch = false;              // PrologFlags, meaningful from 24.11 on
+    bool keep_partition_state = false;            // ReconfigFlags=KeepPartState
+    std::uint32_t max_node_count = 0;             // MaxNodeCount; without it, the nodes there are
+    std::vector<std::string> controllers;         // host names, primary first
 };
 
 }  // namespace cohort

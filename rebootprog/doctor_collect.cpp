@@ -117,6 +117,18 @@ bool starts_slurmd_with_extra(const std::string& path) {
     return false;
 }
 
+// A site that has a PrologSlurmctld of its own calls cohort-gate from it.
+void read_prologs(const std::vector<std::string>& programs, HostFacts& facts) {
+    for (const auto& program : programs) {
+        if (::access(program.c_str(), X_OK) != 0)
+            facts.prolog_faults.push_back(program + ": " + std::strerror(errno));
+        const auto content = read_file(program, most_option_bytes);
+        if (program.ends_with("/cohort-gate") ||
+            (content && content->find("cohort-gate") != std::string::npos))
+            facts.gate_called = true;
+    }
+}
+
 HostFacts read_host(const ControllerConfig& config, const Settings& settings) {
     HostFacts facts;
     facts.now = std::time(nullptr);
@@ -126,6 +138,7 @@ HostFacts read_host(const ControllerConfig& config, const Settings& settings) {
          {&config.resume_program, &config.suspend_program, &config.resume_fail_program})
         if (!program->empty() && ::access(program->c_str(), X_OK) != 0)
             facts.power_faults.push_back(*program + ": " + std::strerror(errno));
+    read_prologs(config.controller_prologs, facts);
     read_job_submit(config, facts);
     read_runtime(config, facts);
     auto users = settings.rebuild_users;

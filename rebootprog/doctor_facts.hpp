@@ -37,6 +37,9 @@ struct SlurmFacts {
 
 struct HostFacts {
     std::int64_t now = 0;
+    // Of PrologSlurmctld: those that cannot be run, and whether one is or calls cohort-gate.
+    std::vector<std::string> prolog_faults;
+    bool gate_called = false;
     std::string reboot_program_fault;       // why SlurmUser cannot execute RebootProgram
     std::vector<std::string> power_faults;  // of the programs of power saving, as "PROGRAM: why"
     std::uint32_t job_submit_version = 0;   // of job_submit_cohort.so; 0: see the fault

@@ -189,6 +189,23 @@ Finding check_job_submit_version(const DoctorFacts& facts) {
     return pass(name, "built for this version of Slurm");
 }
 
+// The last net is recommended, not needed: nothing rests on it while the guard works.
+Finding check_gate(const DoctorFacts& facts) {
+    const char* name = "PrologSlurmctld";
+    const auto& programs = facts.slurm.config.controller_prologs;
+    if (programs.empty())
+        return warn(name,
+                    "not set: an allocation that spans two revisions although the guard was to "
+                    "prevent it would start. Set PrologSlurmctld=/usr/sbin/cohort-gate");
+    if (!facts.host.prolog_faults.empty())
+        return failure(name, "jobs cannot start: " + text::join(facts.host.prolog_faults, "; "));
+    if (!facts.host.gate_called)
+        return warn(name, fmt::format("{} does not call cohort-gate: call it there and pass its "
+                                      "exit status on",
+                                      text::join(programs, ",")));
+    return pass(name, text::join(programs, ","));
+}
+
 Finding check_partition_state(const ControllerConfig& config) {
     const char* name = "KeepPartState";
     if (config.keep_partition_state) return pass(name, "set");
@@ -225,6 +242,7 @@ void check_slurm(const DoctorFacts& facts, Findings& found) {
     } else {
         found.push_back(failure("plugstack", facts.host.plugstack_fault));
     }
+    found.push_back(check_gate(facts));
     found.push_back(check_partition_state(config));
     found.push_back(check_launch_parameters(config));
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 extern "C" {
 #include <slurm/slurm.h>
@@ -151,6 +152,19 @@ inline bool hides_powered_down([[maybe_unused]] const slurm_conf_t& config) {
 #else
     return (config.private_data & PRIVATE_CLOUD_NODES) == 0;
 #endif
+}
+
+// PrologSlurmctld: one program in 22.05, a list in 24.11.
+template <class Config>
+std::vector<std::string> controller_prologs(const Config& config) {
+    std::vector<std::string> programs;
+    if constexpr (requires { config.prolog_slurmctld_cnt; }) {
+        for (std::uint32_t i = 0; i < config.prolog_slurmctld_cnt; ++i)
+            programs.emplace_back(config.prolog_slurmctld[i]);
+    } else {
+        if (config.prolog_slurmctld) programs.emplace_back(config.prolog_slurmctld);
+    }
+    return programs;
 }
 
 // update_node_msg_t.reason_uid: gone in 26.05, where slurmctld takes the caller's identity itself.

@@ -291,6 +291,7 @@ Result<ControllerConfig> load_controller_config() {
     config.hides_powered_down = compat::hides_powered_down(*message);
     config.launch_parameters = text(message->launch_params);
     config.plugstack = text(message->plugstack);
+    config.controller_prologs = compat::controller_prologs(*message);
     config.prolog_alloc = message->prolog_flags & PROLOG_FLAG_ALLOC;
     config.prolog_defer_batch = message->prolog_flags & PROLOG_FLAG_DEFER_BATCH;
     config.keep_partition_state = message->reconfig_flags & RECONFIG_KEEP_PART_STAT;

@@ -13,7 +13,7 @@ from machines import wait_until
 from namespace import LAB
 
 ETC = LAB / "etc-slurm"
-GOOD = {"ResumeTimeout": 1800, "ReconfigFlags": "KeepPartState",
+GOOD = {"ResumeTimeout": 1800, "PrologSlurmctld": "/usr/sbin/cohort-gate", "ReconfigFlags": "KeepPartState",
         "SchedulerParameters": "bf_interval=2,nohold_on_prolog_fail"}  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_what_is_wrong_in_slurm_conf_is_named(cluster):
     (ETC / "plugstack.conf").write_text("optional spank_cohort.so profile=off\n")
     write_conf(cluster, JobSubmitPlugins="cohort,all_partitions", RebootProgram="/usr/sbin/reboot",
                SlurmctldParameters="cloud_dns", ResumeTimeout=30, ReturnToService=0,
-               PrologFlags=None, SchedulerParameters="bf_interval=2", ReconfigFlags=None,
+               PrologFlags=None, SchedulerParameters="bf_interval=2", ReconfigFlags=None, PrologSlurmctld=None,
                DisableRootJobs="YES", LaunchParameters="test_exec")  # fmt: skip
     code, found = examine(cluster)
     assert code == 1
@@ -86,6 +86,7 @@ def test_what_is_wrong_in_slurm_conf_is_named(cluster):
         ("ReturnToService", "WARN", "Set ReturnToService=2"),
         ("PrologFlags", "FAIL", "PrologFlags=Alloc"),
         ("nohold_on_prolog_fail", "WARN", "add nohold_on_prolog_fail"),
+        ("PrologSlurmctld", "WARN", "Set PrologSlurmctld=/usr/sbin/cohort-gate"),
         ("KeepPartState", "WARN", "ReconfigFlags=KeepPartState"),
         ("DisableRootJobs", "FAIL", "set RebuildJobUser to another"),
         ("LaunchParameters", "WARN", "test_exec"),

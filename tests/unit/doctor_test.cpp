@@ -32,6 +32,7 @@ SlurmFacts good_slurm() {
     config.return_to_service = 2;
     config.job_submit_plugins = "lua,cohort";
     config.keep_partition_state = true;
+    config.controller_prologs = {"/usr/sbin/cohort-gate"};
     config.associations_enforced = true;
     config.controllers = {"ctl"};
     slurm.built_for = 24U << 16 | 11U << 8 | 5U;
@@ -78,6 +79,7 @@ DoctorFacts good() {
     facts.host.now = 2000;
     facts.host.job_submit_version = facts.slurm.built_for;
     facts.host.timer_enabled = true;
+    facts.host.gate_called = true;
     auto& runtime = facts.host.runtime;
     runtime.slurm_major = 24;
     runtime.slurm_minor = 11;
@@ -209,6 +211,20 @@ const Row slurm_rows[] = {
     {"lua before cohort",
      [](D& f) { f.slurm.config.job_submit_plugins = "job_submit/lua,job_submit/cohort"; },
      "JobSubmitPlugins", Level::ok, "cohort"},
+    {"no net at the launch", [](D& f) { f.slurm.config.controller_prologs.clear(); },
+     "PrologSlurmctld", Level::warning, "Set PrologSlurmctld=/usr/sbin/cohort-gate"},
+    {"a prolog of the site that does not call ours",
+     [](D& f) {
+         f.slurm.config.controller_prologs = {"/opt/site/prolog"};
+         f.host.gate_called = false;
+     },
+     "PrologSlurmctld", Level::warning, "/opt/site/prolog does not call cohort-gate"},
+    {"a prolog of the site that calls ours",
+     [](D& f) { f.slurm.config.controller_prologs = {"/opt/site/prolog"}; }, "PrologSlurmctld",
+     Level::ok, "/opt/site/prolog"},
+    {"a prolog that is not there",
+     [](D& f) { f.host.prolog_faults = {"/usr/sbin/cohort-gate: No such file or directory"}; },
+     "PrologSlurmctld", Level::failure, "jobs cannot start"},
     {"no cohort", [](D& f) { f.slurm.config.job_submit_plugins = "lua"; }, "JobSubmitPlugins",
      Level::failure, "not among them"},
     {"cohort twice", [](D& f) { f.slurm.config.job_submit_plugins = "cohort,lua,cohort"; },
