@@ -31,8 +31,8 @@ ACCOUNTS = [
     "add qos rebuild Priority=1000",
     "modify user root set AdminLevel=Administrator",
     "add user root Account=research QOS=normal,rebuild",
-    "add user alice,bob Account=research",
-    "add user carol Account=teaching",
+    "add user alice,bob,dave,erin,frank Account=research",
+    "add user carol,grace,heidi Account=teaching",
 ]
 
 

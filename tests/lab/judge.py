@@ -6,8 +6,9 @@ Pure: text and values in, sentences out; nothing that the suite under test says 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+USERS = ("alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi")
 # -D: every record of a job, so that a requeue shows; times as seconds since the epoch.
 SACCT = ("sacct", "-a", "-n", "-P", "-X", "-D", "-S", "now-1days",
          "-o", "jobid,user,jobname,state,nodelist,nnodes,start,end,exitcode")  # fmt: skip
@@ -44,7 +45,7 @@ class Records:
 
     jobs: list[Job]
     boots: dict[str, list[Boot]]
-    users: set[str] = field(default_factory=lambda: {"alice", "bob", "carol"})
+    users: set[str] = field(default_factory=lambda: set(USERS))
 
     def user_jobs(self) -> list[Job]:
         return [j for j in self.jobs if j.user in self.users]
@@ -149,10 +150,26 @@ def content_at(boots: list[Boot], when: int) -> str:
     return before[-1].content if before else ""
 
 
+def whole(jobs: list[Job]) -> list[Job]:
+    """JOBS with the components of a het job ("7+0", "7+1") put together: they start as one."""
+    found: list[Job] = []
+    parts: dict[tuple[str, int], Job] = {}
+    for job in jobs:
+        leader, plus, _ = job.id.partition("+")
+        known = parts.get((leader, job.start))
+        if plus and known:
+            known.nodes += job.nodes
+        else:
+            found.append(replace(job, nodes=list(job.nodes)))
+            if plus:
+                parts[leader, job.start] = found[-1]
+    return found
+
+
 def mixed_allocations(records: Records) -> list[str]:
     """Allocations of users that began on nodes of more than one content: there must be none."""
     found = []
-    for job in records.user_jobs():
+    for job in whole(records.user_jobs()):
         if not job.start or len(job.nodes) < 2:
             continue
         contents = {n: content_at(records.boots.get(n, []), job.start) for n in job.nodes}

@@ -22,7 +22,8 @@ from machines import BACKUP, CONTROLLER, HERE, LOGS, MACHINES, Machine, node_nam
 from namespace import LAB, inside
 from queries import Queries
 
-USERS = {"alice": 5001, "bob": 5002, "carol": 5003}
+USERS = {"alice": 5001, "bob": 5002, "carol": 5003, "dave": 5004, "erin": 5005, "frank": 5006, "grace": 5007,
+         "heidi": 5008}  # fmt: skip
 SOURCE = HERE.parent.parent
 DEFAULT_CACHE = SOURCE / "build" / "lab-cache"
 SITE_SCRIPTS = ("node-boot", "slurmd-unit", "controller-boot")
@@ -34,7 +35,7 @@ class Lab(Queries):
     node_stage: the nodes' own, of another Slurm than the controllers' (default: the same). conf: slurm.conf
     keys over the lab's (None removes one). partitions: PartitionName= lines. cohort_conf: keys of
     cohort.conf. images: name -> whether it carries a stamp (default v1, v2, v3, all with). image:
-    the one that all nodes begin with. boot_delay: seconds of firmware and kernel at each boot. cloud:
+    the one that all nodes begin with. node_options: of all NodeName= lines, or by node. boot_delay: seconds of firmware and kernel at each boot. cloud:
     knobs of the lab cloud (cloud_state.py; None: no cloud). openstack: the true services instead,
     whose only knob is rebuild_delay. more_servers: names of servers that are no machines. advance_every: seconds between two steps
     of `scohort advance`, as its timer makes them (0: none), on every controller. dynamic: so many of the nodes,
@@ -52,7 +53,7 @@ class Lab(Queries):
         node_stage: Path | str | None = None,
         conf: Mapping[str, object] | None = None,
         partitions: list[str] | None = None,
-        node_options: str = slurmconf.NODE,
+        node_options: str | Mapping[str, str] = slurmconf.NODE,
         cohort_conf: Mapping[str, object] | None = None,
         images: Mapping[str, bool] | None = None,
         image: str = "v1",

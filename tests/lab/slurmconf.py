@@ -61,17 +61,21 @@ def slurm_conf(
     nodes: list[str],
     overrides: Mapping[str, object] | None = None,
     partitions: list[str] | None = None,
-    node_options: str = NODE,
+    node_options: str | Mapping[str, str] = NODE,
     cloud_nodes: list[str] | None = None,
 ) -> str:
-    """OVERRIDES replace or add keys; a value of None leaves the key out, a list repeats it."""
+    """OVERRIDES replace or add keys; a value of None leaves the key out, a list repeats it. NODE_OPTIONS: for all
+    nodes, or by node."""
     values = {**DEFAULTS, **(overrides or {})}
     lines: list[str] = []
     for key, value in values.items():
         if value is None:
             continue
         lines += [f"{key}={v}" for v in (value if isinstance(value, list) else [value])]
-    lines += [f"NodeName={','.join(nodes)} {node_options}"] if nodes else []
+    alike: dict[str, list[str]] = {}
+    for node in nodes:
+        alike.setdefault(node_options if isinstance(node_options, str) else node_options[node], []).append(node)
+    lines += [f"NodeName={','.join(names)} {options}" for options, names in alike.items()]
     lines += [f"NodeName={','.join(cloud_nodes)} {CLOUD_NODE}"] if cloud_nodes else []
     lines += partitions if partitions is not None else [PARTITION]
     return "\n".join(lines) + "\n"

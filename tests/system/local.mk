@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	tests/system/spank_pyxis.c \
 	tests/system/spanklab.py \
 	tests/system/storm.py \
+	tests/system/storm_judge.py \
 	tests/system/test_accounts.py \
 	tests/system/test_backends.py \
 	tests/system/test_barrier.py \

@@ -12,26 +12,32 @@ import time
 from dataclasses import dataclass, field
 
 import services
+import storm_judge
+from judge import USERS
 from lab import Lab
+from queries import fields
 
-USERS = ("alice", "bob", "carol")
-# What a user may write. Each gives a list of options.
+# What a user may write: options for a number generator and how many nodes there are.
+def some(r: random.Random, nodes: int, count: int = 1) -> str:
+    return ",".join(f"n{i}" for i in r.sample(range(1, nodes + 1), count))
+
+
 SHAPES = [
-    lambda r: ["-N2"], lambda r: ["-N2"], lambda r: ["-N3"], lambda r: ["-N2-4"], lambda r: ["-N1"],
-    lambda r: ["-n6"], lambda r: ["-n2", "-N2"], lambda r: ["-N2", "--exclusive"],
-    lambda r: ["-N2", "-a", "1-3"], lambda r: ["-N1", "-n1"],
-    lambda r: ["-N2", "-x", f"n{r.randint(1, 4)}"],
-    lambda r: ["-N2", "-w", f"n{r.randint(1, 4)}"],
-    lambda r: ["-N2", "-p", "left"], lambda r: ["-N2", "-p", "left,right"],
-    lambda r: ["-N2", "--begin=now+3"], lambda r: ["-N2", "-H"],
+    lambda r, n: ["-N2"], lambda r, n: ["-N2"], lambda r, n: ["-N3"], lambda r, n: ["-N2-4"], lambda r, n: ["-N1"],
+    lambda r, n: ["-n6"], lambda r, n: ["-n2", "-N2"], lambda r, n: ["-N2", "--exclusive"],
+    lambda r, n: ["-N2", "-a", "1-3"], lambda r, n: ["-N1", "-n1"], lambda r, n: [f"-N{n // 2}"],
+    lambda r, n: ["-N2", "-x", some(r, n)], lambda r, n: ["-N2", "-w", some(r, n)],
+    lambda r, n: ["-N2", "-w", some(r, n, 2)], lambda r, n: ["-N1", ":", "-N1"], lambda r, n: ["-N1", ":", "-N2"],
+    lambda r, n: ["-N2", "-p", "left"], lambda r, n: ["-N2", "-p", "left,right"],
+    lambda r, n: ["-N2", "--begin=now+3"], lambda r, n: ["-N2", "-H"],
 ]  # fmt: skip
 FEATURES = [[], [], [], ["-C", "gpu"], ["-C", "gpu&x"], ["-C", "gpu|x"], ["-C", "[gpu|x]"],
             ["-C", "(gpu|x)&x"], ["--prefer=gpu"], ["-C", "gpu*1"]]  # fmt: skip
 CHANGES = [
-    lambda r: ["NumNodes=2"], lambda r: ["Features=gpu"], lambda r: ["Features="],
-    lambda r: [f"ExcNodeList=n{r.randint(1, 8)}"], lambda r: ["Partition=right"],
-    lambda r: [f"ReqNodeList=n{r.randint(1, 8)}"], lambda r: ["Prefer=x"],
-    lambda r: ["TimeLimit=7"], lambda r: ["Comment=mine"],
+    lambda r, n: ["NumNodes=2"], lambda r, n: ["Features=gpu"], lambda r, n: ["Features="],
+    lambda r, n: [f"ExcNodeList={some(r, n)}"], lambda r, n: ["Partition=right"],
+    lambda r, n: [f"ReqNodeList={some(r, n)}"], lambda r, n: [f"ReqNodeList={some(r, n, 2)}"], lambda r, n: ["Prefer=x"],
+    lambda r, n: ["TimeLimit=7"], lambda r, n: ["Comment=mine"],
 ]  # fmt: skip
 SAY = "srun sh -c 'echo $(cat /etc/lab-content) $(hostname) >>/shared/ran.$SLURM_JOB_ID'; sleep {}"
 
@@ -42,7 +48,8 @@ class Kept:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     accepted: list[str] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)  # options, text
+    refused: list[storm_judge.Refusal] = field(default_factory=list)
+    samples: list[storm_judge.Sample] = field(default_factory=list)
     own: dict[str, str] = field(default_factory=dict)  # held job -> the features its user gave
     changed: list[str] = field(default_factory=list)  # jobs that a user has updated
     given_up: list[str] = field(default_factory=list)  # changed by its user into what never fits
@@ -80,22 +87,41 @@ class Submitter(Actor):
 
     def act(self) -> None:
         user = self.random.choice(USERS)
-        waiting = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%i", check=False).stdout.split()
-        if len(waiting) > self.most_waiting:
+        reasons = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%r", check=False).stdout.split()
+        if sum(not reason.startswith("JobHeld") for reason in reasons) > self.most_waiting:
             return
-        options = self.random.choice(SHAPES)(self.random)
+        options = self.random.choice(SHAPES)(self.random, len(self.lab.nodes))
         features = self.random.choice(FEATURES)
         said = SAY.format(self.random.choice((0, 1, 2)))
+        begin = time.time()
         done = self.lab.run("sbatch", "--parsable", "-o", "/dev/null", *options, *features, "--wrap", said,
                             user=user, check=False, timeout=60)  # fmt: skip
+        refusal = storm_judge.Refusal(begin, time.time(), [*options, *features], done.stderr)
         with self.kept.lock:
             if done.returncode:
-                self.kept.refused.append((" ".join([*options, *features]), done.stderr))
+                self.kept.refused.append(refusal)
                 return
             job = done.stdout.strip().split(";")[0]
             self.kept.accepted.append(job)
             if "-H" in options:
                 self.kept.own[job] = features[1] if features[:1] == ["-C"] else ""
+
+
+class Watcher(Actor):
+    """Looks at nodes and queue, for the judge."""
+
+    def act(self) -> None:
+        begin = time.time()
+        shown = self.lab.run("scontrol", "-o", "show", "nodes", check=False)
+        queue = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%D %r", check=False)
+        if shown.returncode or queue.returncode:
+            return
+        lines = [fields(line) for line in shown.stdout.splitlines()]
+        nodes = {record["NodeName"]: storm_judge.node_of(record) for record in lines if "NodeName" in record}
+        room = [line.split() for line in queue.stdout.splitlines()]
+        waiting = sum(int(n) > 1 and reason in ("Resources", "Priority", "None") for n, reason, *_ in room)
+        with self.kept.lock:
+            self.kept.samples.append(storm_judge.Sample(begin, time.time(), nodes, waiting))
 
 
 class Changer(Actor):
@@ -108,7 +134,7 @@ class Changer(Actor):
             return
         job, user = self.random.choice(mine)
         verb = self.random.choice(("update", "update", "hold", "release"))
-        words = ["update", f"jobid={job}", *self.random.choice(CHANGES)(self.random)] if verb == "update" else [verb, job]
+        words = ["update", f"jobid={job}", *self.random.choice(CHANGES)(self.random, len(self.lab.nodes))] if verb == "update" else [verb, job]
         done = self.lab.run("scontrol", *words, user=user, check=False, timeout=60)
         with self.kept.lock:
             if done.returncode == 0:

@@ -1,5 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Public bug reports about job_submit plugins, on a cluster of two revisions: n1, n2 = a; n3, n4 = b."""
+"""Public bug reports about job_submit plugins, on a cluster of two revisions: n1, n2 = a; n3, n4 = b.
+
+The report, and the rows that show what is right here (without a file: below):
+  check bypassed by a later update (Slurm 14539)   test_a_job_of_a_uniform_partition_cannot_be_moved_out_of_one_revision,
+                                                   test_a_requeued_job_is_judged_anew, test_a_partition_that_changes_...,
+                                                   test_guard.py test_a_later_update_does_not_escape, test_guard_forms.py
+                                                   test_no_update_takes_the_bound_off
+  config missing or bad (15234, 9345, 3271)        test_job_submit.py test_a_broken_cohort_conf_at_reconfigure_and_at_start
+  races of parallel calls (17636)                  test_parallel_submissions_while_the_file_is_replaced,
+                                                   tests/unit/guard_storm_test.cpp and job_submit_storm_test.cpp (make check-tsan)
+  arrays: one verdict, one message (14539)         test_an_array_has_one_verdict_..., test_an_update_of_waiting_tasks_...
+  het jobs: once per component (6513, 13657)       test_a_het_job_is_refused_as_a_whole, test_guard_forms.py
+                                                   test_components_of_a_het_job_are_of_one_revision
+  fields that are not ours (3117, 5306, 7767)      test_a_user_may_comment_on_his_running_job, test_job_submit.py
+                                                   test_a_comment_on_a_running_rebuild_job, test_a_user_gets_nothing
+  NULL and default fields (23497, 12111)           test_what_is_left_out_or_listed, test_srun_has_no_environment_in_its_request,
+                                                   test_accounts.py test_without_a_usable_account_..., tests/load/load_test.cpp
+  questions from inside slurmctld (045f156603)     test_a_file_that_never_ends_stalls_nobody
+"""
 from __future__ import annotations
 
 import json
@@ -10,12 +28,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import judge
 from machines import wait_until
 from namespace import LAB
 from test_guard_traps import LABELS
 
 PARTITIONS = ["PartitionName=main Nodes=n[1-4] Default=YES MaxTime=INFINITE State=UP",
               "PartitionName=old Nodes=n[1-2] MaxTime=INFINITE State=UP",
+              "PartitionName=new Nodes=n[3-4] MaxTime=INFINITE State=UP",
               "PartitionName=mixed Nodes=n[2-3] MaxTime=INFINITE State=UP"]  # fmt: skip
 SIDES = ({"n1", "n2"}, {"n3", "n4"})
 
@@ -34,7 +54,7 @@ def cluster(module_lab):
 @pytest.fixture(autouse=True)
 def empty_queue(cluster):
     yield
-    for user in ("alice", "bob"):
+    for user in judge.USERS:
         cluster.run("scancel", "-u", user)
     wait_until(lambda: not cluster.out("squeue", "-h"), 60, "the queue is empty")
 
@@ -127,8 +147,8 @@ def test_parallel_submissions_while_the_file_is_replaced(cluster) -> None:
     writer = threading.Thread(target=replace)
     writer.start()
     try:
-        with ThreadPoolExecutor(16) as pool:
-            answers = list(pool.map(lambda i: submit(cluster, f"-N{1 + i % 3}", user=("alice", "bob")[i % 2]), range(64)))
+        with ThreadPoolExecutor(64) as pool:
+            answers = list(pool.map(lambda i: submit(cluster, f"-N{1 + i % 3}", user=judge.USERS[i % 8]), range(64)))
     finally:
         stop.set()
         writer.join()
@@ -153,3 +173,64 @@ def test_a_file_that_never_ends_stalls_nobody(cluster) -> None:
     finally:
         path.unlink()
         path.write_text(good)
+
+
+@pytest.mark.parametrize("change, possible", [
+    (["Partition=mixed"], False), (["Partition=main"], True), (["Partition=main", "NodeList=n2,n3"], False),
+    (["Features=gpu*1"], False), (["Partition=main", "NumNodes=3"], False),
+    (["Partition=main", "ExcNodeList=n1,n4"], False), (["Comment=x"], True),
+], ids=lambda v: " ".join(v) if isinstance(v, list) else "")  # fmt: skip
+def test_a_job_of_a_uniform_partition_cannot_be_moved_out_of_one_revision(cluster, change: list[str], possible: bool) -> None:
+    """Old fields and new ones are judged together: what does not fit leaves the job as it was."""
+    job = submit(cluster, "-N2", "-p", "old", "-H").stdout.strip()
+    wait_until(lambda: job_is_known(cluster, job), 20, "the plugin has read the job", 0.2)
+    before = cluster.out("scontrol", "-o", "show", "job", job)
+    done = cluster.run("scontrol", "update", f"jobid={job}", *change, user="alice", check=False)
+    if not possible:
+        assert done.returncode != 0
+        after = cluster.out("scontrol", "-o", "show", "job", job)
+        kept = ("Partition=", " ReqNodeList=", " ExcNodeList=", " Features=", " NumNodes=")
+        assert [w for w in after.split() if w.startswith(tuple(k.strip() for k in kept))] == \
+               [w for w in before.split() if w.startswith(tuple(k.strip() for k in kept))]
+        return
+    assert done.returncode == 0, done.stderr
+    assert ("rev_" in cluster.job(job)["Features"]) == (change == ["Partition=main"])
+    cluster.run("scontrol", "release", job, user="alice")
+    cluster.wait_job(job)
+    assert any(nodes_of(cluster, job) <= side for side in SIDES)
+
+
+def job_is_known(lab, job: str) -> bool:
+    """The queue is read once a second: an update that moves nothing is judged by what was read."""
+    done = lab.run("scontrol", "update", f"jobid={job}", "NumNodes=2", user="alice", check=False)
+    return done.returncode == 0
+
+
+def test_a_requeued_job_is_judged_anew(cluster) -> None:
+    """It began in a partition of one revision, which has nodes of both when it is sent back."""
+    job = cluster.submit("-N2", "-p", "old", "--requeue", user="alice", wrap="sleep 60")
+    cluster.wait_job(job, "RUNNING")
+    cluster.run("scontrol", "update", "PartitionName=old", "Nodes=n[1-4]")
+    try:
+        cluster.run("scontrol", "requeue", job, user="alice")
+        wait_until(lambda: "rev_" in cluster.job(job)["Features"], 30, "bound by the sweep", 0.2)
+        cluster.run("scontrol", "update", f"jobid={job}", "StartTime=now")  # else Slurm waits for two minutes
+        cluster.wait_job(job, "RUNNING", seconds=240)
+        assert any(nodes_of(cluster, job) <= side for side in SIDES)
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=old", "Nodes=n[1-2]")
+
+
+@pytest.mark.parametrize("options, words", [
+    (["-N1", "-p", "old", ":", "-N2", "-p", "mixed"], "1: this component cannot be of rev_a"),
+    (["-N2", "-p", "old", ":", "-N2", "-p", "new"], "1: this component cannot be of rev_a"),
+], ids=lambda v: " ".join(v) if isinstance(v, list) else "")  # fmt: skip
+def test_a_het_job_is_refused_as_a_whole(cluster, options: list[str], words: str) -> None:
+    done = submit(cluster, *options)
+    assert done.returncode != 0 and words in done.stderr, done.stderr
+    assert not cluster.out("squeue", "-h", "-u", "alice")
+
+
+def test_srun_has_no_environment_in_its_request(cluster) -> None:
+    done = cluster.run("srun", "-N2", "hostname", user="alice", timeout=60)
+    assert any(set(done.stdout.split()) <= side for side in SIDES), done.stdout

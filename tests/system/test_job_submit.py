@@ -163,6 +163,13 @@ def test_a_user_gets_nothing(cluster):
     assert marked.returncode == 0
 
 
+def test_a_comment_on_a_running_rebuild_job(cluster):
+    job = accepted(cluster, "n1")
+    cluster.wait_job(job, "RUNNING", "CONFIGURING")
+    cluster.run("scontrol", "update", f"jobid={job}", "Comment=mine")
+    assert cluster.job(job)["Comment"] == "mine"
+
+
 def test_an_administrator_not_in_rebuildusers_is_refused(cluster):
     configure(cluster, RebuildUsers="carol")
     refused = rebuild(cluster, "n1", "--hold", user="bob")

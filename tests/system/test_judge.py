@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import judge
+import storm_judge
 
 OLD = judge.Boot(100.0, "b1", "m1", "lab/v1", "v1")
 NEW = judge.Boot(200.4, "b2", "m2", "lab/v2", "v2")
@@ -91,3 +92,67 @@ def test_rebuilds_of_other_nodes_during_a_job():
     assert judge.rebuilds_during(during.jobs[0], during, "v2") == ["n2"]
     own = records(job(1, "n[1-2]", 150, 250))
     assert judge.rebuilds_during(own.jobs[0], own, "v2") == []
+
+
+def test_a_het_job_is_judged_as_one() -> None:
+    apart = records(job(1, "n1", 110, 120), n2=(NEW,))
+    assert judge.mixed_allocations(apart) == []
+    lines = [job(0, "n1", 150, 160).replace("0|", "7+0|", 1), job(0, "n2", 150, 160).replace("0|", "7+1|", 1)]
+    seen = records(*lines, n2=(judge.Boot(50.0, "b", "m", "lab/v2", "v2"),))
+    assert len(judge.mixed_allocations(seen)) == 1
+
+
+def sample(when: float, labels: str, waiting: int = 1, features: str = "gpu") -> storm_judge.Sample:
+    """LABELS: one letter per node; "-": none; "A": an attempt waits for a node of a."""
+    nodes = {f"n{i}": storm_judge.Node(c.lower().strip("-"), frozenset(features.split(",")), c.isupper(), True)
+             for i, c in enumerate(labels, 1)}  # fmt: skip
+    return storm_judge.Sample(when, when, nodes, waiting)
+
+
+@pytest.mark.parametrize("options, labels, wrong", [
+    ("-N2", ["aab", "aab", "aab"], True),
+    ("-N3", ["aab", "aab", "aab"], False),
+    ("-N2", ["aab", "abb", "aab"], False),  # n2 changed for a moment
+    ("-N2", ["aab", "aAb", "aab"], False),
+    ("-N2", ["a-b", "a-b", "a-b"], False),
+    ("-N2 -x n1", ["aab", "aab", "aab"], False),
+    ("-N2 -x n3", ["aab", "aab", "aab"], True),
+    ("-N2 -w n3", ["aab", "aab", "aab"], False),
+    ("-N2 -w n2", ["aab", "aab", "aab"], True),
+    ("-N2 -w n2,n3", ["aab", "aab", "aab"], False),
+    ("-N2 -p left", ["aab", "aab", "aab"], True),
+    ("-N2 -p right", ["aab", "aab", "aab"], False),
+    ("-N2 -p right,left", ["aab", "aab", "aab"], True),
+    ("-n6", ["aab", "aab", "aab"], True),
+    ("-n9", ["aab", "aab", "aab"], False),
+    ("-N2-3 -C gpu", ["aab", "aab", "aab"], True),
+    ("-N2 -C gpu&x", ["aab", "aab", "aab"], False),
+    ("-N2 -C [gpu|x]", ["aab", "aab", "aab"], True),
+    ("-N2 -C gpu*1", ["aab", "aab", "aab"], False),  # by design
+    ("-N2", ["aab"], False),  # too little is known
+])  # fmt: skip
+def test_a_wrong_refusal(options: str, labels: list[str], wrong: bool) -> None:
+    samples = [sample(10 + i / 2, text) for i, text in enumerate(labels)]
+    refusal = storm_judge.Refusal(10.2, 10.4, options.split(), "cohort: no")
+    partitions = {"main": ["n1", "n2", "n3"], "left": ["n1", "n2"], "right": ["n2", "n3"]}
+    assert bool(storm_judge.wrong_refusals([refusal], samples, partitions)) == wrong
+
+
+@pytest.mark.parametrize("labels, waiting, starts, idle", [
+    ("aaabbb", 1, [(5, "n1,n2"), (9, "n4,n5")], ""),
+    ("aaabbb", 1, [(5, "n1,n2")], "(b)"),
+    ("aaabbb", 0, [], ""),
+    ("aaab--", 1, [(5, "n1,n2")], ""),
+    ("aaaBbb", 1, [(5, "n1,n2")], ""),
+])  # fmt: skip
+def test_a_revision_without_starts(labels: str, waiting: int, starts: list, idle: str) -> None:
+    samples = [sample(float(i), labels, waiting) for i in range(11)]
+    found = storm_judge.idle_windows(samples, [(t, on.split(",")) for t, on in starts], 10)
+    assert (idle in found[0]) if idle else not found
+
+
+def test_a_node_as_scontrol_shows_it() -> None:
+    record = {"State": "IDLE+DRAIN", "ActiveFeatures": "gpu,rev_aa", "Extra": '{"cohort_rev":"rev_aa","cohort_want":{"result":"ok"}}'}
+    assert storm_judge.node_of(record) == storm_judge.Node("rev_aa", frozenset({"gpu"}), False, False)
+    record = {"State": "IDLE", "ActiveFeatures": "(null)", "Extra": '{"cohort_rev":"rev_aa","cohort_want":{"image":"x"}}'}
+    assert storm_judge.node_of(record) == storm_judge.Node("rev_aa", frozenset(), True, True)
