@@ -9,6 +9,8 @@ EXTRA_DIST += \
 	tests/bench/bench_queue.py \
 	tests/bench/bench_rollout.py \
 	tests/bench/bench_spank.py \
+	tests/bench/bench_start.py \
+	tests/bench/bench_sweep.py \
 	tests/bench/guard_rule.lua
 BENCH_STAGE = $(abs_builddir)/bench-stage
 
@@ -20,6 +22,8 @@ bench: all $(BENCHES) tests/cloud/cloudcall
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(BENCH_STAGE) >/dev/null
 	$(srcdir)/tests/bench/bench_spank.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_guard.py --stage $(BENCH_STAGE) --verdict ./tests/bench/guard_verdict_bench
+	$(srcdir)/tests/bench/bench_sweep.py --stage $(BENCH_STAGE)
+	$(srcdir)/tests/bench/bench_start.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_queue.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_rollout.py --stage $(BENCH_STAGE)
 	rm -rf $(BENCH_STAGE)
