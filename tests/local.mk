@@ -32,3 +32,37 @@ tests_unit_proof_test_LDADD = $(UNIT_LDADD)
 tests_unit_revision_test_SOURCES = tests/unit/revision_test.cpp
 tests_unit_revision_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_revision_test_LDADD = $(UNIT_LDADD)
+
+# The unit programs once more under sanitizers, each kind in a tree of its own below this one:
+#   make check-asan   address and undefined: all unit programs and the fuzz corpus
+#   make check-tsan   thread: those that have threads
+# SANITIZED_CONFIGURE gives configure more arguments. ./check counts what they leave.
+ASAN_TESTS = $(filter tests/unit/%_test,$(check_PROGRAMS)) tests/fuzz/replay_test
+ASAN_BUILT = $(filter tests/unit/%_test tests/fuzz/%_replay,$(check_PROGRAMS))
+TSAN_TESTS = $(filter \
+	tests/unit/attempt_pace_test \
+	tests/unit/follower_test \
+	tests/unit/guard_hooks_test \
+	tests/unit/guard_storm_test \
+	tests/unit/hooks_test \
+	tests/unit/job_submit_storm_test \
+	tests/unit/ledger_test \
+	tests/unit/pace_test \
+	tests/unit/refresher_test,$(check_PROGRAMS))
+SANITIZED_CONFIGURE =
+SANITIZED_TREE = \
+	test -f $$kind/Makefile || { $(MKDIR_P) $$kind && cd $$kind && \
+		$(abs_srcdir)/configure --enable-sanitizers=$$list CXXFLAGS='-O1 -g' --disable-dependency-tracking \
+		$(SANITIZED_CONFIGURE) >configure.out 2>&1; } || { tail $$kind/configure.out; exit 1; }
+.PHONY: check-asan check-tsan asan-check tsan-check
+check-asan:
+	@kind=asan list=address,undefined; $(SANITIZED_TREE)
+	$(MAKE) -C asan asan-check
+check-tsan:
+	@kind=tsan list=thread; $(SANITIZED_TREE)
+	$(MAKE) -C tsan tsan-check
+# In those trees.
+asan-check: $(ASAN_BUILT)
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(MAKE) check-TESTS TESTS="$(ASAN_TESTS)"
+tsan-check: $(TSAN_TESTS)
+	$(MAKE) check-TESTS TESTS="$(TSAN_TESTS)"
