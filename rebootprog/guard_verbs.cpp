@@ -178,9 +178,11 @@ Result<std::size_t> restore_jobs(const Settings& settings) {
     const std::chrono::milliseconds pause(1000 / std::max<long>(1, settings.sweep_rate));
     std::size_t failed = 0;
     for (const auto& change : changes) {
-        const auto done = slurm::change_job(
-            change.id,
-            {change.features, change.prefer, change.admin_comment, change.hold, change.release});
+        Status done;
+        for (const auto& step : guard::steps_of(change))
+            if (done)
+                done = slurm::change_job(step.id, {step.features, step.prefer, step.admin_comment,
+                                                   step.hold, step.release});
         if (!done && done.error().code != Errc::not_found) {
             ++failed;
             log::error("{}", done.error().message);

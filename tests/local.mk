@@ -52,7 +52,7 @@ TSAN_TESTS = $(filter \
 SANITIZED_CONFIGURE =
 SANITIZED_TREE = \
 	test -f $$kind/Makefile || { $(MKDIR_P) $$kind && cd $$kind && \
-		$(abs_srcdir)/configure --enable-sanitizers=$$list CXXFLAGS='-O1 -g' --disable-dependency-tracking \
+		$(abs_srcdir)/configure --enable-sanitizers=$$list CXXFLAGS='-O1 -g' \
 		$(SANITIZED_CONFIGURE) >configure.out 2>&1; } || { tail $$kind/configure.out; exit 1; }
 .PHONY: check-asan check-tsan asan-check tsan-check
 check-asan:

@@ -264,6 +264,16 @@ std::string held_word(Cause cause) {
     }
 }
 
+std::vector<JobChange> steps_of(const JobChange& change) {
+    JobChange constraint = change, rest = change;
+    constraint.admin_comment.reset();
+    constraint.hold = constraint.release = constraint.start_now = false;
+    rest.features.reset();
+    rest.prefer.reset();
+    if (constraint.empty() || rest.empty()) return {change};
+    return {std::move(constraint), std::move(rest)};
+}
+
 bool still_as_seen(const Job& job, const JobChange& change) {
     const bool same_record =
         job.id_text == change.id ||

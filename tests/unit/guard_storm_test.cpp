@@ -118,22 +118,42 @@ class Source final : public ClusterSource {
         return {};
     }
     Status change_job(const guard::JobChange& change) override {
-        cluster_.with([&](auto&, auto& queue) {
+        return cluster_.with([&](auto& state, auto& queue) -> Status {
             for (auto& job : queue) {
+                if (job.id_text != change.id || !job.pending) continue;
                 // Slurm has a millisecond here in which a user's change is lost; a test has not.
-                if (!guard::still_as_seen(job, change)) continue;
-                if (change.features) job.features = *change.features;
-                if (change.prefer) job.prefer = *change.prefer;
+                if ((change.features || change.prefer) &&
+                    (job.features != change.seen.features || job.prefer != change.seen.prefer))
+                    continue;
+                // One field after the other, and the features last.
                 if (change.admin_comment) job.admin_comment = *change.admin_comment;
                 if (change.hold) job.priority = 0;
                 if (change.release) job.priority = 100;
+                for (const auto& text : {change.features, change.prefer})
+                    if (text && !all_known(state, *text))
+                        return fail(Errc::failed, "Invalid feature specification");
+                if (change.features) job.features = *change.features;
+                if (change.prefer) job.prefer = *change.prefer;
             }
+            return {};
         });
-        return {};
     }
     bool loses_features_silently() override { return true; }
 
   private:
+    // Every revision that TEXT names is among the features of some node.
+    static bool all_known(const Snapshot& state, const std::string& text) {
+        for (const char letter : {'a', 'b'}) {
+            const auto name = guard_random::revision(letter);
+            if (text.find(name) != std::string::npos &&
+                std::ranges::none_of(state.nodes, [&](const Node& node) {
+                    return node.features.find(name) != std::string::npos;
+                }))
+                return false;
+        }
+        return true;
+    }
+
     Cluster& cluster_;
     std::string dir_;
 };

@@ -245,6 +245,25 @@ void changed_by_its_user() {
     expect_features(jobs[0], "gpu&rev_b");
 }
 
+// A constraint that slurmctld refuses must leave the job as it was: held, and without a mark.
+void first_the_constraint() {
+    JobChange change;
+    change.id = "7";
+    change.features = "rev_a";
+    change.admin_comment = "mark";
+    change.release = change.start_now = true;
+    const auto steps = steps_of(change);
+    unit::expect_equal(steps.size(), std::size_t{2});
+    unit::expect(steps[0].features == "rev_a" && !steps[0].admin_comment && !steps[0].release &&
+                     !steps[0].start_now,
+                 "the constraint alone");
+    unit::expect(!steps[1].features && steps[1].admin_comment == "mark" && steps[1].release &&
+                     steps[1].start_now && steps[1].id == "7",
+                 "then the rest");
+    change.features.reset();
+    unit::expect_equal(steps_of(change).size(), std::size_t{1});
+}
+
 // A plan is carried out over seconds; a job that somebody touched meanwhile waits for the next one.
 void a_plan_that_is_overtaken() {
     std::vector<Job> jobs = {pending(1, 2, "gpu")};
@@ -424,6 +443,7 @@ int main() {
             {"20 pending jobs when a cohort begins to roll",
              the_queue_of_a_cohort_that_begins_to_roll},
             {"a job that its user has changed gets back what he gave", changed_by_its_user},
+            {"no mark and no release before the constraint stands", first_the_constraint},
             {"a job that changed since the plan", a_plan_that_is_overtaken},
             {"detach: every trace is taken off", every_trace_is_taken_off},
             {"modify: features are bound as at submission", features_are_bound_as_at_submission},

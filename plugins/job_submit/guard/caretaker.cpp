@@ -224,7 +224,9 @@ void GuardCaretaker::send(std::size_t most) {
         // The plan is seconds old: the job may have started, been sent back by cohort-gate, or been
         // changed by its user since. The next plan knows.
         if (!still_there(change)) continue;
-        const auto done = source_.change_job(change);
+        Status done;
+        for (const auto& step : guard::steps_of(change))
+            if (done) done = source_.change_job(step);
         if (done) {
             log::info("job {}: {}", change.id, change.why);
         } else if (done.error().code != Errc::not_found) {  // it may just have started or ended
