@@ -7,6 +7,7 @@
 
 #include "common/slurm/handles.hpp"
 #include "common/slurm/hostlist.hpp"
+#include "common/slurm/node_state.hpp"
 
 namespace cohort::slurm {
 namespace {
@@ -19,53 +20,12 @@ tl::unexpected<Error> rpc_failure(std::string_view what, int error) {
                 fmt::format("cannot read {} from slurmctld: {}", what, slurm_strerror(error)));
 }
 
-NodeState state_of(std::uint32_t raw) {
-    NodeState s;
-    switch (raw & NODE_STATE_BASE) {
-        case NODE_STATE_DOWN:
-        case NODE_STATE_ERROR:
-            s.base = NodeState::Base::down;
-            break;
-        case NODE_STATE_IDLE:
-            s.base = NodeState::Base::idle;
-            break;
-        case NODE_STATE_ALLOCATED:
-            s.base = NodeState::Base::allocated;
-            break;
-        case NODE_STATE_MIXED:
-            s.base = NodeState::Base::mixed;
-            break;
-        case NODE_STATE_FUTURE:
-            s.base = NodeState::Base::future;
-            break;
-        default:
-            s.base = NodeState::Base::unknown;
-            break;
-    }
-    s.drain = raw & NODE_STATE_DRAIN;
-    s.fail = raw & NODE_STATE_FAIL;
-    s.completing = raw & NODE_STATE_COMPLETING;
-    s.not_responding = raw & NODE_STATE_NO_RESPOND;
-    s.reboot_requested = raw & NODE_STATE_REBOOT_REQUESTED;
-    s.reboot_issued = raw & NODE_STATE_REBOOT_ISSUED;
-    s.powering_up = raw & (NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP);
-    s.power_saving =
-        raw & (NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN | NODE_STATE_POWER_DOWN);
-    s.invalid_registration = raw & NODE_STATE_INVALID_REG;
-    s.maintenance = raw & NODE_STATE_MAINT;
-    s.reserved = raw & NODE_STATE_RES;
-    s.planned = raw & NODE_STATE_PLANNED;
-    s.dynamic = raw & NODE_STATE_DYNAMIC_NORM;
-    s.cloud = raw & NODE_STATE_CLOUD;
-    return s;
-}
-
 Node convert(const node_info_t& raw) {
     Node node;
     node.name = text(raw.name);
     node.address = text(raw.node_addr);
     node.hostname = text(raw.node_hostname);
-    node.state = state_of(raw.node_state);
+    node.state = node_state(raw.node_state);
     node.reason = text(raw.reason);
     node.extra = text(raw.extra);
     if (auto record = parse_extra(node.extra)) {

@@ -15,6 +15,8 @@ libcohort_slurm_la_SOURCES = \
 	common/slurm/live_features.hpp \
 	common/slurm/load.cpp \
 	common/slurm/load.hpp \
+	common/slurm/node_state.cpp \
+	common/slurm/node_state.hpp \
 	common/slurm/node_update.hpp \
 	common/slurm/node_writer.cpp \
 	common/slurm/node_writer.hpp
