@@ -15,6 +15,9 @@ using std::chrono::system_clock;
 constexpr std::array<std::string_view, 12> months = {"jan", "feb", "mar", "apr", "may", "jun",
                                                      "jul", "aug", "sep", "oct", "nov", "dec"};
 
+constexpr std::chrono::seconds longest_wait{365LL * 86400};
+constexpr std::time_t latest_date = 9'000'000'000;  // in 2255
+
 std::optional<int> month_of(std::string_view word) {
     const auto at = std::find(months.begin(), months.end(), text::lower(word));
     if (at == months.end()) return std::nullopt;
@@ -70,18 +73,19 @@ std::optional<system_clock::time_point> parse_http_date(std::string_view value) 
     } else if (w.size() == 5)
         ok = read_date(w[4], w[1], w[2], t) && read_clock(w[3], t);
     if (!ok) return std::nullopt;
-    return system_clock::from_time_t(::timegm(&t));
+    // The clock counts nanoseconds: it ends in the year 2262.
+    return system_clock::from_time_t(std::clamp(::timegm(&t), std::time_t{0}, latest_date));
 }
 
 std::optional<std::chrono::seconds> parse_retry_after(std::string_view value,
                                                       system_clock::time_point now) {
     value = text::trim(value);
     if (const auto n = text::to_number(value))
-        return std::chrono::seconds(std::min<std::uint64_t>(*n, 365ULL * 86400));
+        return std::chrono::seconds(std::min<std::uint64_t>(*n, longest_wait.count()));
     const auto when = parse_http_date(value);
     if (!when) return std::nullopt;
     const auto wait = std::chrono::ceil<std::chrono::seconds>(*when - now);
-    return std::max(wait, std::chrono::seconds(0));
+    return std::clamp(wait, std::chrono::seconds(0), longest_wait);
 }
 
 std::optional<std::int64_t> parse_iso_time(std::string_view value) {

@@ -102,7 +102,8 @@ void Session::note_clock(const HttpAnswer& answer) {
 
 bool Session::wait(const Verdict& verdict, unsigned attempt, Deadline deadline,
                    const std::string& what, Error& error) {
-    error = fault(what, verdict.why);
+    // The time for the last attempt was short: that it got no answer says less than the one before.
+    if (error.message.empty() || steady_clock::now() < deadline) error = fault(what, verdict.why);
     if (options_.on_fault) options_.on_fault(error);
     const milliseconds pause =
         verdict.wait ? milliseconds(*verdict.wait) : backoff(attempt, random_fraction());
@@ -147,12 +148,12 @@ Result<Session::TokenPtr> Session::sign_in(Deadline deadline) {
     request.url = *url;
     request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
     request.body = *body;
+    Error error;
     for (unsigned attempt = 1;; ++attempt) {
         ++logins_;
         const HttpAnswer answer = send(request, deadline);
         const Verdict verdict = judge_answer(answer, true, cloud_time(system_clock::now()));
         if (verdict.next == Next::again) {
-            Error error;
             if (!wait(verdict, attempt, deadline, "signing in at keystone", error))
                 return tl::unexpected(error);
             continue;
@@ -275,6 +276,7 @@ Result<HttpAnswer> Session::call(const Call& call) {
     const Deadline deadline = call_deadline();
     TokenPtr refused_token;
     bool negotiated = false;
+    Error error;
     for (unsigned attempt = 1;; ++attempt) {
         auto held = token(refused_token, deadline);
         if (!held) return tl::unexpected(held.error());
@@ -295,7 +297,6 @@ Result<HttpAnswer> Session::call(const Call& call) {
         }
         if (verdict.next == Next::look_first)
             verdict.next = call.untouched && call.untouched() ? Next::again : Next::unsure;
-        Error error;
         switch (verdict.next) {
             case Next::done:
                 return answer;

@@ -130,7 +130,11 @@ std::vector<unit::Rule> retry_rules() {
         {"a date that has passed means at once",
          [] { expect_wait("Sun, 06 Nov 1994 08:49:30 GMT", 0); }},
         {"a year-long wish does not overflow",
-         [] { expect_wait("99999999999999", 365LL * 86400); }},
+         [] {
+             expect_wait("99999999999999", 365LL * 86400);
+             expect_wait("Sun, 06 Nov 3988 08:49:37 GMT", 365LL * 86400);
+             expect_wait("Sun, 06 Nov 0088 08:49:37 GMT", 0);
+         }},
         {"what is neither is no wish",
          [] {
              for (const char* bad :

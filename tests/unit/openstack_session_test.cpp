@@ -23,6 +23,8 @@ constexpr const char* token_body = R"({"token":{"expires_at":"2999-01-01T00:00:0
     {"type":"compute","endpoints":[{"interface":"public","region_id":"R1","url":"http://nova/v2.1"}]},
     {"type":"image","endpoints":[{"interface":"public","region_id":"R1","url":"http://glance"}]}]}})";
 
+constexpr const char* hangs = "until the deadline";
+
 struct Step {
     int status = 200;
     std::string body = "{}";
@@ -43,7 +45,7 @@ class Script final : public Transport {
     int login_status = 201;
     milliseconds login_takes{0};
 
-    HttpAnswer send(const HttpRequest& request, Deadline) override {
+    HttpAnswer send(const HttpRequest& request, Deadline deadline) override {
         HttpAnswer a;
         a.complete = a.sent = true;
         if (request.url.ends_with("/auth/tokens")) {
@@ -62,6 +64,7 @@ class Script final : public Transport {
         a.complete = step.status != 0;
         a.sent = step.sent;
         if (!a.complete) a.failure = "no answer";
+        if (step.body == hangs) std::this_thread::sleep_until(deadline);
         return a;
     }
     static HttpAnswer steps_over() {
@@ -234,6 +237,14 @@ std::vector<unit::Rule> retry_rules() {
              Bench b(std::vector<Step>{{429, "", {{"retry-after", "86400"}}}});
              unit::expect_contains(error_of(b.session.call(post), Errc::unreachable), "86400 s");
              unit::expect(b.pauses.empty(), "did not wait");
+         }},
+        {"a last attempt that had no time left does not hide the fault that is known",
+         [] {
+             Options options;
+             options.retry_limit = std::chrono::seconds(2);
+             Bench b(std::vector<Step>{{503, "<html>no keystone</html>"}, {0, hangs}}, options);
+             const auto message = error_of(b.session.call(get), Errc::unreachable);
+             unit::expect_contains(message, "503: no keystone; gave up after 2 attempts");
          }},
         {"a deadline that is over ends it",
          [] {
