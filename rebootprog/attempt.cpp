@@ -18,8 +18,6 @@ using Act = Decision::Act;
 using Clock = AttemptContext::Clock;
 
 constexpr auto longest_pause = std::chrono::seconds(15);
-// What was seen is true for so long: nova itself refuses what does not fit any more.
-constexpr auto fresh = std::chrono::seconds(5);
 
 Request request_of(const AttemptPlan& plan) {
     switch (plan.decision.act) {
@@ -71,15 +69,18 @@ std::optional<Outcome> AttemptRunner::prepare(AttemptPlan& plan) {
             return node_fault(plan.decision.why);
         }
         if (!announced || !announced->same_request(plan)) {
-            if (auto told = announce(plan); !told)
+            if (auto told = announce(plan); !told) {
+                // slurmctld that does not answer for a moment is no fault of the node.
+                if (told.error().code == Errc::unreachable && wait_before_retry()) continue;
                 return node_fault("Slurm refused to take its note: " + told.error().message);
+            }
             if (!announced && c_.open_cohort) c_.open_cohort(attempt_.node);
             announced = plan;
         }
         if (slot_) return std::nullopt;
         const auto asked = Clock::now();
         if (auto taken = take_slot(); !taken) return give_up(taken.error());
-        if (Clock::now() - asked < fresh) return std::nullopt;
+        if (Clock::now() - asked < c_.fresh) return std::nullopt;
         // Waiting for the slot took time: decide by what is true now.
         auto now = look();
         if (!now) return give_up(now.error());

@@ -19,6 +19,7 @@
 #include "common/settings.hpp"
 #include "rebootprog/backend.hpp"
 #include "rebootprog/desired.hpp"
+#include "rebootprog/follower.hpp"
 #include "rebootprog/journal.hpp"
 
 namespace cohort {
@@ -49,13 +50,14 @@ struct AttemptContext {
     std::function<void(const std::string& node)> open_cohort = {};
     // Returns when the action may have ended or UNTIL has passed: one request per round for all
     // attempts of a process (follower.hpp). Empty: each attempt asks by itself, every `poll`.
-    std::function<Result<ActionState>(const std::string& server, const std::string& request,
-                                      Clock::time_point until)>
-        follower = {};
+    std::function<Result<ActionState>(const Followed& followed, Clock::time_point until)> follower =
+        {};
     // Slurm asks for a boot later than its call, in whole seconds: a machine that is back within
     // two of them would be missed and its job given up at ResumeTimeout [22.05, measured].
     Clock::time_point first_post = Clock::now() + std::chrono::seconds(2);
     std::chrono::milliseconds poll{1000};  // between two looks at an action
+    // What was seen before it waited for a slot holds for so long: nova refuses what does not fit.
+    std::chrono::milliseconds fresh{15000};
     std::chrono::milliseconds first_pause{
         1000};                // between two tries at an unreachable cloud; doubles
     std::string server = {};  // the node's machine where the caller has found it; else looked for

@@ -53,7 +53,7 @@ Outcome AttemptRunner::follow(const std::string& request) {
     bool may_harden = attempt_.action == "reboot";
     while (true) {
         const auto until = may_harden ? std::min(c_.deadline, soft_until) : c_.deadline;
-        auto action = c_.follower ? c_.follower(attempt_.server, request, until)
+        auto action = c_.follower ? c_.follower({attempt_.server, request, attempt_.action}, until)
                                   : c_.backend.action(attempt_.server, request);
         if (action && action->finished) return ended(*action);
         if (!action && action.error().code != Errc::unreachable &&

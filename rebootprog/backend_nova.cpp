@@ -146,11 +146,13 @@ Result<std::vector<ServerState>> NovaBackend::changed_since(
 
 Result<std::unique_ptr<NovaBackend>> open_nova(const Settings& settings,
                                                const std::string& state_dir,
-                                               std::chrono::seconds patience) {
+                                               std::chrono::seconds patience,
+                                               std::chrono::steady_clock::time_point deadline) {
     auto config = openstack::load_cloud(settings.clouds_file, settings.cloud);
     if (!config) return tl::unexpected(config.error());
     openstack::Options options;
     options.retry_limit = patience;
+    options.deadline = deadline;
     if (settings.cache_token) options.token_cache = state_dir + "/token";
     auto cloud = openstack::Cloud::open(std::move(*config), std::move(options));
     if (!cloud) return tl::unexpected(cloud.error());

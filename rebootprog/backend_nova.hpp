@@ -40,9 +40,10 @@ class NovaBackend : public Backend {
 };
 
 // Reads CloudsFile/Cloud and prepares the client (no request yet). STATE_DIR holds the token cache
-// when CacheToken=yes. PATIENCE: how long one call may retry a passing fault by itself.
-Result<std::unique_ptr<NovaBackend>> open_nova(const Settings& settings,
-                                               const std::string& state_dir,
-                                               std::chrono::seconds patience);
+// when CacheToken=yes. PATIENCE: how long one call may retry a passing fault by itself. DEADLINE:
+// no call lasts longer.
+Result<std::unique_ptr<NovaBackend>> open_nova(
+    const Settings& settings, const std::string& state_dir, std::chrono::seconds patience,
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max());
 
 }  // namespace cohort

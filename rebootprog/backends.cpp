@@ -42,7 +42,7 @@ Result<Backend*> Backends::open(const Settings& settings) {
     if (known) return known.get();
     switch (settings.backend) {
         case BackendKind::nova: {
-            auto opened = open_nova(settings, site_.state_dir, patience_);
+            auto opened = open_nova(settings, site_.state_dir, patience_, deadline_);
             if (!opened) return tl::unexpected(opened.error());
             known = std::move(*opened);
             break;

@@ -31,9 +31,12 @@ class NodeSettings {
 
 class Backends {
   public:
+    using Deadline = std::chrono::steady_clock::time_point;
+
     // SITE must outlive it. PATIENCE: how long one call may retry a passing fault by itself.
-    Backends(const Site& site, std::chrono::seconds patience)
-        : site_(site), settings_(site.configuration), patience_(patience) {}
+    // DEADLINE: no call of nova lasts longer.
+    Backends(const Site& site, std::chrono::seconds patience, Deadline deadline = Deadline::max())
+        : site_(site), settings_(site.configuration), patience_(patience), deadline_(deadline) {}
 
     const Settings& settings(const std::string& node) const { return settings_.of(node); }
     Result<Backend*> of(const std::string& node);
@@ -46,6 +49,7 @@ class Backends {
     const Site& site_;
     const NodeSettings settings_;
     const std::chrono::seconds patience_;
+    const Deadline deadline_;
     std::mutex mutex_;
     std::unordered_map<std::string, std::unique_ptr<Backend>> opened_;  // by kind and command
 };

@@ -17,8 +17,9 @@ constexpr std::chrono::seconds longest{60};
 
 Gate look_at_gate(const std::string& state_dir, const Settings& settings, const std::string& node,
                   double since, double now) {
-    const auto snapshot = read_picture(state_dir);
-    if (!snapshot) return snapshot.error().code == Errc::invalid ? Gate::not_yet : Gate::no_plugin;
+    const auto picture = shared_picture(state_dir);
+    if (!picture) return picture.error().code == Errc::invalid ? Gate::not_yet : Gate::no_plugin;
+    const SnapshotFile* snapshot = picture->get();
     if (!is_fresh(snapshot->header, settings, now)) return Gate::no_plugin;
     const auto& open = snapshot->header.open_nodes;
     const bool listed = std::ranges::find(open, node) != open.end();

@@ -23,6 +23,8 @@ namespace cohort {
 namespace {
 
 constexpr std::chrono::seconds patience_of_one_call{10};
+// A call that is under way at the deadline may go on for so long.
+constexpr std::chrono::seconds last_call{1};
 constexpr std::chrono::seconds retry_of_open{5};
 constexpr std::chrono::milliseconds poll{1000};
 // AttemptContext::first_post, of the whole call.
@@ -51,7 +53,10 @@ bool is_node_name(const std::string& name) {
 class Run {
   public:
     Run(const Site& site, const Work& work)
-        : site_(site), work_(work), backends_(site, patience_of_one_call) {}
+        : site_(site),
+          work_(work),
+          backends_(site, patience_of_one_call, work.deadline + last_call),
+          usual_(site.state_dir) {}
 
     bool node(const std::string& name) {
         if (!is_node_name(name)) {
@@ -71,50 +76,54 @@ class Run {
         auto backend = open_until(site_, backends_, name, work_.deadline);
         if (!backend) {
             leave_untouched(work_.journal, work_.desk, name, backend.error().message);
-            out_of_reach = true;
+            ++untouched;
             return false;
         }
-        return work_.attempt(context(name, **backend), name) == Outcome::ok;
+        const Outcome outcome = work_.attempt(context(name, **backend), name);
+        if (outcome == Outcome::untouched) ++untouched;
+        return outcome == Outcome::ok;
     }
 
-    std::atomic<bool> out_of_reach{false};
+    // Nodes for which nothing was sent because the cloud did not answer in time.
+    std::atomic<std::size_t> untouched{0};
 
   private:
     AttemptContext context(const std::string& name, Backend& backend) {
         const Settings& settings = backends_.settings(name);
         Follower& follower = follower_of(backend);
-        return {
-            .settings = settings,
-            .state_dir = site_.state_dir,
-            .backend = backend,
-            .desk = work_.desk,
-            .journal = work_.journal,
-            .deadline = work_.deadline,
-            .cloud_failed =
-                [this](const std::string& reason) {
-                    std::call_once(first_fault_,
-                                   [&] { cohort::cloud_failed(site_, "cohort-reboot", reason); });
-                },
-            .cloud_answered = {},
-            .open_cohort =
-                [this, &settings](const std::string& node) {
-                    wait_until_open(site_.state_dir, settings, node, work_.deadline);
-                },
-            .follower = [&follower](const std::string& server, const std::string& request,
-                                    auto until) { return follower.wait(server, request, until); },
-            .first_post = first_post_};
+        return {.settings = settings,
+                .state_dir = site_.state_dir,
+                .backend = backend,
+                .desk = work_.desk,
+                .journal = work_.journal,
+                .deadline = work_.deadline,
+                .cloud_failed =
+                    [this](const std::string& reason) {
+                        std::call_once(first_fault_, [&] {
+                            cohort::cloud_failed(site_, "cohort-reboot", reason);
+                        });
+                    },
+                .cloud_answered = {},
+                .open_cohort =
+                    [this, &settings](const std::string& node) {
+                        wait_until_open(site_.state_dir, settings, node, work_.deadline);
+                    },
+                .follower = [&follower](const Followed& followed,
+                                        auto until) { return follower.wait(followed, until); },
+                .first_post = first_post_};
     }
 
     Follower& follower_of(Backend& backend) {
         const std::lock_guard lock(mutex_);
         auto& follower = followers_[&backend];
-        if (!follower) follower = std::make_unique<Follower>(backend, poll);
+        if (!follower) follower = std::make_unique<Follower>(backend, usual_, poll);
         return *follower;
     }
 
     const Site& site_;
     const Work& work_;
     Backends backends_;
+    UsualTimes usual_;
     const Clock::time_point first_post_ = Clock::now() + slurms_second;
     std::once_flag first_fault_;
     std::mutex mutex_;
@@ -179,7 +188,7 @@ int run_work(const Site& site, const std::vector<std::string>& nodes, const Work
     for (std::size_t i = 1; i < count; ++i) workers.emplace_back(do_next);
     do_next();
     for (auto& worker : workers) worker.join();
-    if (failed == nodes.size() && run.out_of_reach) return exit_code::unreachable;
+    if (!nodes.empty() && run.untouched == nodes.size()) return exit_code::unreachable;
     return failed == 0 ? exit_code::ok : exit_code::some_failed;
 }
 

@@ -9,6 +9,8 @@
 namespace cohort {
 namespace {
 
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
@@ -17,6 +19,8 @@ constexpr seconds before_wait{10};
 // A list that says nothing of a server is not believed for longer.
 constexpr seconds longest_silence{30};
 constexpr unsigned rounds_after_failure = 10;
+// A round waits so many times as long as the last list took.
+constexpr int rest_per_list = 4;
 
 bool task_ended(const ServerState& server) {
     return server.task_state.empty() && server.status != "REBUILD";
@@ -24,8 +28,8 @@ bool task_ended(const ServerState& server) {
 
 }  // namespace
 
-Follower::Follower(Backend& backend, std::chrono::milliseconds poll)
-    : backend_(backend), poll_(poll), thread_([this] { run(); }) {}
+Follower::Follower(Backend& backend, UsualTimes& usual, std::chrono::milliseconds poll)
+    : backend_(backend), usual_(usual), poll_(poll), thread_([this] { run(); }) {}
 
 Follower::~Follower() {
     {
@@ -36,10 +40,12 @@ Follower::~Follower() {
     thread_.join();
 }
 
-Result<ActionState> Follower::wait(const std::string& server, const std::string& request,
-                                   Clock::time_point until) {
+Result<ActionState> Follower::wait(const Followed& followed, Clock::time_point until) {
+    const std::string& server = followed.server;
+    const auto began = Clock::now();
     std::unique_lock lock(mutex_);
-    entries_[server] = {system_clock::now() - before_wait, Clock::now(), false, false};
+    entries_[server] = {followed.action, began, system_clock::now() - before_wait,
+                        began,           false, false};
     wake_thread_.notify_all();
     Result<ActionState> state = ActionState{};
     while (true) {
@@ -47,12 +53,15 @@ Result<ActionState> Follower::wait(const std::string& server, const std::string&
         entries_[server].look = false;
         entries_[server].looked = Clock::now();
         lock.unlock();
-        state = backend_.action(server, request);
+        state = backend_.action(server, followed.request);
         lock.lock();
         const bool again = state ? !state->finished : state.error().code == Errc::unreachable;
         if (!again || Clock::now() >= until) break;
     }
     entries_.erase(server);
+    lock.unlock();
+    if (state && state->succeeded)
+        usual_.learn(followed.action, duration_cast<milliseconds>(Clock::now() - began));
     return state;
 }
 
@@ -63,13 +72,25 @@ void Follower::run() {
             wake_thread_.wait(lock, [&] { return stop_ || !entries_.empty(); });
             continue;
         }
-        if (wake_thread_.wait_for(lock, poll_, [&] { return stop_; })) break;
+        if (wake_thread_.wait_for(lock, until_next_round(), [&] { return stop_; })) break;
         if (entries_.size() <= 1 || rounds_without_list_ > 0)
             ask_directly();
         else
             round(lock);
         wake_waiters_.notify_all();
     }
+}
+
+// Until the first end that is due.
+milliseconds Follower::until_next_round() {
+    if (rounds_without_list_ > 0) return poll_;
+    const auto now = Clock::now();
+    milliseconds next = poll_;
+    for (const auto& [server, entry] : entries_)
+        next = std::min(next, until_next_look(duration_cast<milliseconds>(now - entry.began),
+                                              usual_.of(entry.action), poll_));
+    return entries_.size() == 1 ? next
+                                : std::min(poll_, std::max(next, rest_per_list * list_took_));
 }
 
 void Follower::ask_directly() {
@@ -86,8 +107,11 @@ void Follower::round(std::unique_lock<std::mutex>& lock) {
         entry.asked = true;
     }
     lock.unlock();
+    const auto asked = Clock::now();
     const auto touched = backend_.changed_since(since);
+    const auto took = duration_cast<milliseconds>(Clock::now() - asked);
     lock.lock();
+    list_took_ = took;
     if (!touched) {
         if (touched.error().code != Errc::unreachable)
             log::info("the servers are followed one by one: {}", touched.error().message);

@@ -4,6 +4,7 @@
 // active controller saw last. Seconds are since the epoch.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "common/result.hpp"
@@ -17,6 +18,10 @@ double seconds_now();
 
 // Errc::failed when it cannot be read, Errc::invalid when it is no snapshot.
 Result<SnapshotFile> read_picture(const std::string& state_dir);
+
+// The same for many threads that ask again and again: each version of the file is read once in a
+// process. A thousand nodes are a megabyte of JSON.
+Result<std::shared_ptr<const SnapshotFile>> shared_picture(const std::string& state_dir);
 
 // Does a plugin write it that is alive? It writes every 10 s when nothing changes.
 bool is_fresh(const SnapshotHeader& header, const Settings& settings, double now);

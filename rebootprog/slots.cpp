@@ -2,10 +2,11 @@
 #include "rebootprog/slots.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <ctime>
+#include <mutex>
 #include <optional>
 #include <random>
-#include <thread>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -33,6 +34,51 @@ std::string slot_path(const std::string& state_dir, std::uint32_t number) {
 std::minstd_rand& generator() {
     thread_local std::minstd_rand random{std::random_device{}()};
     return random;
+}
+
+// The waiters of this process. One at a time looks at the files, the others wait for its turn: a
+// hundred threads that each look at a hundred files ten times a second would need more processor
+// than all else. What a thread lets go the looker gets at once; other processes are seen in time.
+struct Queue {
+    std::mutex mutex;
+    std::condition_variable turn, freed;
+    bool looking = false;
+    std::uint64_t frees = 0;
+
+    bool enter(steady_clock::time_point deadline) {
+        std::unique_lock lock(mutex);
+        if (!turn.wait_until(lock, deadline, [&] { return !looking; })) return false;
+        looking = true;
+        return true;
+    }
+    void leave() {
+        {
+            const std::lock_guard lock(mutex);
+            looking = false;
+        }
+        turn.notify_one();
+    }
+    std::uint64_t freed_so_far() {
+        const std::lock_guard lock(mutex);
+        return frees;
+    }
+    void free() {
+        {
+            const std::lock_guard lock(mutex);
+            ++frees;
+        }
+        freed.notify_all();
+    }
+    // Until more than SEEN have been let go, or TIME is over.
+    void pause(std::uint64_t seen, milliseconds time) {
+        std::unique_lock lock(mutex);
+        freed.wait_for(lock, time, [&] { return frees != seen; });
+    }
+};
+
+Queue& queue() {
+    static Queue all;
+    return all;
 }
 
 // One look at all slots, from a random one on, so that waiting processes do not all try the first.
@@ -93,11 +139,30 @@ class Waiter {
     steady_clock::time_point next_question_{};
 };
 
+// Nothing when DEADLINE has passed.
+Result<std::optional<Slot>> look_for_slot(const std::string& state_dir, std::uint32_t count,
+                                          steady_clock::time_point deadline,
+                                          const StillRuns& still_runs) {
+    Waiter waiter(still_runs);
+    while (true) {
+        const auto seen = queue().freed_so_far();
+        if (auto mine = waiter.ask()) return mine;
+        auto slot = try_slots(state_dir, count);
+        if (!slot && slot.error().code != Errc::busy) return tl::unexpected(slot.error());
+        if (slot)
+            if (auto mine = waiter.offer(std::move(*slot))) return mine;
+        if (steady_clock::now() >= deadline) return std::optional<Slot>();
+        // flock has no wait with a time limit. Jitter: processes must not look in step.
+        std::uniform_int_distribution<int> pause(50, 150);
+        queue().pause(seen, milliseconds(pause(generator())));
+    }
+}
+
 }  // namespace
 
 Slot& Slot::operator=(Slot&& other) noexcept {
     if (this != &other) {
-        if (lock_) (void)!::ftruncate(lock_.get(), 0);
+        let_go();
         lock_ = std::move(other.lock_);
         number_ = other.number_;
     }
@@ -105,7 +170,14 @@ Slot& Slot::operator=(Slot&& other) noexcept {
 }
 
 Slot::~Slot() {
-    if (lock_) (void)!::ftruncate(lock_.get(), 0);
+    let_go();
+}
+
+void Slot::let_go() {
+    if (!lock_) return;
+    (void)!::ftruncate(lock_.get(), 0);
+    lock_.reset();
+    queue().free();
 }
 
 void Slot::note(const std::string& holder, const SlotUse& use) {
@@ -143,27 +215,18 @@ Result<Slot> acquire_slot(const std::string& state_dir, std::uint32_t count,
     count = std::max(count, 1U);
     if (auto made = make_directories(slots_dir(state_dir), 0700); !made)
         return tl::unexpected(made.error());
-    Waiter waiter(still_runs);
-    while (true) {
-        std::optional<Slot> mine = waiter.ask();
-        auto slot = mine ? Result<Slot>(std::move(*mine)) : try_slots(state_dir, count);
-        if (!slot && slot.error().code != Errc::busy) return slot;
-        if (slot && !mine)
-            mine = waiter.offer(std::move(*slot));
-        else if (slot)
-            mine.emplace(std::move(*slot));
-        if (mine) {
-            mine->note(holder, {});
-            return std::move(*mine);
-        }
-        if (steady_clock::now() >= deadline)
-            return fail(
-                Errc::busy,
-                fmt::format("all {} slots are taken (MaxConcurrent), and the time is over", count));
-        // flock has no wait with a time limit. Jitter: waiters must not look in step.
-        std::uniform_int_distribution<int> pause(50, 150);
-        std::this_thread::sleep_for(milliseconds(pause(generator())));
-    }
+    const auto too_late = [count] {
+        return fail(
+            Errc::busy,
+            fmt::format("all {} slots are taken (MaxConcurrent), and the time is over", count));
+    };
+    if (!queue().enter(deadline)) return too_late();
+    auto found = look_for_slot(state_dir, count, deadline, still_runs);
+    queue().leave();
+    if (!found) return tl::unexpected(found.error());
+    if (!found->has_value()) return too_late();
+    (*found)->note(holder, {});
+    return std::move(**found);
 }
 
 Result<std::uint32_t> slots_in_use(const std::string& state_dir, std::uint32_t count) {

@@ -43,6 +43,8 @@ class Slot {
     void leave() { lock_.reset(); }
 
   private:
+    void let_go();
+
     UniqueFd lock_;
     std::uint32_t number_;
 };

@@ -48,6 +48,8 @@ libcohort_pace_la_SOURCES = \
 	rebootprog/desired_server.hpp \
 	rebootprog/follower.cpp \
 	rebootprog/follower.hpp \
+	rebootprog/usual_time.cpp \
+	rebootprog/usual_time.hpp \
 	rebootprog/slots.cpp \
 	rebootprog/slots.hpp
 libcohort_pace_la_CXXFLAGS = $(AM_CXXFLAGS) $(YAML_CFLAGS)
@@ -117,6 +119,7 @@ tests_unit_pace_test_LDADD = $(OPENSTACK_UNIT_LDADD)
 OPENSTACK_CLOUD_TESTS = \
 	tests/cloud/contract_test \
 	tests/cloud/faults_test \
+	tests/cloud/leaks_test \
 	tests/cloud/oracle_test \
 	tests/cloud/tls_test
 TESTS += $(OPENSTACK_CLOUD_TESTS)

@@ -84,8 +84,8 @@ std::vector<unit::Rule> rules() {
              b.counted.at_action = [&] { at_action = *slots_in_use(b.dir, 1); };
              auto c = b.counting();
              int writes = 0;
-             c.follower = [&](const std::string& server, const std::string& request, auto) {
-                 return b.counted.action(server, request);
+             c.follower = [&](const Followed& followed, auto) {
+                 return b.counted.action(followed.server, followed.request);
              };
              c.open_cohort = [&](const std::string&) {
                  ++writes;
@@ -163,11 +163,13 @@ std::vector<unit::Rule> rules() {
              b.limit = 20000ms;
              std::optional<Slot> taken = std::move(*acquire_slot(b.dir, 1, "n9", {}));
              std::thread other([&] {
-                 std::this_thread::sleep_for(5200ms);
+                 std::this_thread::sleep_for(500ms);
                  b.counted.image_answer = ImageState{"image-3", "v3", "lab/v3", true, ""};
                  taken.reset();
              });
-             expect_outcome(b.run_counted(), Outcome::ok);
+             auto c = b.counting();
+             c.fresh = 200ms;
+             expect_outcome(run_attempt(c, "n1"), Outcome::ok);
              other.join();
              unit::expect_equal(b.desk.record.want->stamp, std::string("lab/v3"));
              unit::expect_equal(b.desk.record.want->from, std::string("rev_0123456789abcdef"));

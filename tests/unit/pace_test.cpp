@@ -80,6 +80,21 @@ std::vector<unit::Rule> slot_rules() {
              later.join();
              unit::expect(b.has_value(), "got it");
          }},
+        {"each waits as long as it wants, whoever looks at the files for it",
+         [] {
+             const Folder f;
+             auto a = take(f, 1);
+             std::thread patient([&] {
+                 unit::expect(take(f, 1, milliseconds(60000)).has_value(), "got it in the end");
+             });
+             std::this_thread::sleep_for(milliseconds(100));
+             const auto begin = steady_clock::now();
+             const auto c = take(f, 1, milliseconds(300));
+             unit::expect(!c && c.error().code == Errc::busy, "in vain");
+             unit::expect(steady_clock::now() - begin < std::chrono::seconds(30), "and in time");
+             a = fail(Errc::failed, "let go");
+             patient.join();
+         }},
         {"kill -9 frees the slot of another process",
          [] {
              const Folder f;
