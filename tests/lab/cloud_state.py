@@ -179,7 +179,7 @@ class Cloud:
         return plan
 
     def new_token(self, credential: Credential) -> tuple[str, float]:
-        token, expires = uuid.uuid4().hex + uuid.uuid4().hex, time.time() + self.knobs.token_life
+        token, expires = "gAAAAAB" + uuid.uuid4().hex + uuid.uuid4().hex, time.time() + self.knobs.token_life
         self.tokens[token] = (credential, expires)
         self.secrets.add(token)
         return token, expires

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import judge
+import leaks
 import namespace
 from demo_view import Phase, Screen, node_phases, print_table
 from lab import Lab
@@ -165,7 +166,8 @@ class Demo:
         print_table(["NODE", "BEFORE", "AFTER", "BOOT ID", "BOOT ID", "JOB", "STATE", "SECONDS"], rows)
         self._print_user_jobs(records)
         refused = [f"refused: {r}" for r in self.stream.submitted.refused]
-        return (refused + judge.losses(records) + judge.straddlers(records, NEW)
+        leaked = [f"a secret of the cloud in {line}" for line in leaks.find(lab)]
+        return (refused + leaked + judge.losses(records) + judge.straddlers(records, NEW)
                 + judge.not_rebuilt(records, self.rebuilt, OLD, NEW) + self._wrongly_kept())  # fmt: skip
 
     def _wrongly_kept(self) -> list[str]:
