@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	tests/bench/bench_cloud.py \
 	tests/bench/bench_guard.py \
 	tests/bench/bench_queue.py \
+	tests/bench/bench_reboot.py \
 	tests/bench/bench_rollout.py \
 	tests/bench/bench_spank.py \
 	tests/bench/bench_start.py \
@@ -25,5 +26,6 @@ bench: all $(BENCHES) tests/cloud/cloudcall
 	$(srcdir)/tests/bench/bench_sweep.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_start.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_queue.py --stage $(BENCH_STAGE)
+	$(srcdir)/tests/bench/bench_reboot.py --stage $(BENCH_STAGE)
 	$(srcdir)/tests/bench/bench_rollout.py --stage $(BENCH_STAGE)
 	rm -rf $(BENCH_STAGE)
