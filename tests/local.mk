@@ -6,6 +6,7 @@ UNIT_LDADD = libcohort.la $(CHECK_LIBS)
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/unit/settings_test \
+	tests/unit/hostlist_test \
 	tests/unit/node_record_test \
 	tests/unit/node_state_test \
 	tests/unit/proof_test \
@@ -25,6 +26,10 @@ tests_unit_settings_test_LDADD = $(UNIT_LDADD)
 tests_unit_node_record_test_SOURCES = tests/unit/node_record_test.cpp
 tests_unit_node_record_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_node_record_test_LDADD = $(UNIT_LDADD)
+
+tests_unit_hostlist_test_SOURCES = tests/unit/hostlist_test.cpp
+tests_unit_hostlist_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_hostlist_test_LDADD = libcohort_slurm.la $(UNIT_LDADD) $(SLURM_LIBS)
 
 tests_unit_node_state_test_SOURCES = tests/unit/node_state_test.cpp
 tests_unit_node_state_test_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/slurm/hostlist.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -9,6 +12,36 @@
 
 namespace cohort::slurm {
 namespace {
+
+// More than any Slurm has nodes. Slurm's parser makes all names of n[1-50000]-[1-50000] at once.
+constexpr std::uint64_t most_names = 1U << 18;
+
+// How many names TEXT stands for at most: ranges add up in their brackets, brackets multiply,
+// commas outside of them add. Counts no further than 2^31 in any step.
+std::uint64_t count_names(std::string_view text) {
+    constexpr std::uint64_t enough = std::uint64_t{1} << 31;
+    std::uint64_t total = 0, item = 1, group = 0, low = 0, number = 0;
+    bool in_brackets = false, is_range = false;
+    for (const char c : text) {
+        if (!in_brackets) {
+            in_brackets = c == '[';
+            if (c == ',') total = std::min(total + std::exchange(item, 1), enough);
+        } else if (c >= '0' && c <= '9') {
+            number = std::min(number * 10 + static_cast<std::uint64_t>(c - '0'), enough);
+        } else if (c == '-') {
+            low = std::exchange(number, 0);
+            is_range = true;
+        } else if (c == ',' || c == ']') {
+            group = std::min(group + (is_range && number > low ? number - low + 1 : 1), enough);
+            number = 0;
+            is_range = false;
+            if (c == ',') continue;
+            item = std::min(item * std::exchange(group, 0), enough);
+            in_brackets = false;
+        }
+    }
+    return total + item;
+}
 
 class HostlistHandle {
   public:
@@ -33,6 +66,9 @@ Result<std::vector<std::string>> expand_hosts(std::string_view expression) {
     // Slurm's parser reads white space as a separator in some versions and as a name in others.
     if (text.find_first_of(" \t\n") != std::string::npos)
         return fail(Errc::invalid, fmt::format("'{}' is no host list: it has white space", text));
+    if (count_names(text) > most_names)
+        return fail(Errc::invalid,
+                    fmt::format("'{}' stands for more than {} nodes", text, most_names));
     HostlistHandle list(text.c_str());
     if (!list.get()) return fail(Errc::invalid, fmt::format("'{}' is no host list", text));
     while (char* name = slurm_hostlist_shift(list.get())) {

@@ -13,7 +13,7 @@
 namespace cohort::slurm {
 
 // Names in the order of the expression, duplicates kept. Errc::invalid for an expression that
-// Slurm's parser refuses; an empty expression is an empty list.
+// Slurm's parser refuses or that stands for more than 262144 names; an empty one is an empty list.
 Result<std::vector<std::string>> expand_hosts(std::string_view expression);
 
 // "n[1-3]" from names.

@@ -24,6 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::must(!names.error().message.empty(), "an error has words");
         return 0;
     }
+    fuzz::must(names->size() <= 1U << 18, "as many as Slurm can have");
     if (!std::ranges::all_of(*names, is_plain)) return 0;
     // Slurm's own writing of the same nodes is read as the same nodes.
     auto again = slurm::expand_hosts(slurm::compress_hosts(*names));
