@@ -287,7 +287,13 @@ Result<HttpAnswer> Session::call(const Call& call) {
         const std::string url =
             call.path.find("://") == std::string::npos ? join_url(*root, call.path) : call.path;
 
-        HttpAnswer answer = send(request_for(call, url, **held, *version), deadline);
+        // A POST is not cut short: what it did would not be known.
+        const Deadline patience =
+            call.body.empty()
+                ? deadline
+                : std::max(deadline, std::min(options_.deadline,
+                                              steady_clock::now() + options_.request_timeout));
+        HttpAnswer answer = send(request_for(call, url, **held, *version), patience);
         Verdict verdict = judge_answer(answer, call.body.empty(), cloud_time(system_clock::now()));
         const std::string what = fmt::format("{}, {}", service_name(call.service), call.what);
         if (answer.complete && answer.status == 406 && !version->empty() && !negotiated) {

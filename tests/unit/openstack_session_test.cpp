@@ -44,9 +44,11 @@ class Script final : public Transport {
     int logins = 0;
     int login_status = 201;
     milliseconds login_takes{0};
+    Deadline::duration given{0};  // time for the last request
 
     HttpAnswer send(const HttpRequest& request, Deadline deadline) override {
         HttpAnswer a;
+        given = deadline - std::chrono::steady_clock::now();
         a.complete = a.sent = true;
         if (request.url.ends_with("/auth/tokens")) {
             std::this_thread::sleep_for(login_takes);
@@ -237,6 +239,21 @@ std::vector<unit::Rule> retry_rules() {
              Bench b(std::vector<Step>{{429, "", {{"retry-after", "86400"}}}});
              unit::expect_contains(error_of(b.session.call(post), Errc::unreachable), "86400 s");
              unit::expect(b.pauses.empty(), "did not wait");
+         }},
+        {"a POST has its full time, however short the retries are; the end of all is the end",
+         [] {
+             Options options;
+             options.retry_limit = std::chrono::seconds(3);
+             options.request_timeout = std::chrono::seconds(40);
+             Bench b(std::vector<Step>{{200}, {202}}, options);
+             unit::expect(b.session.call(get).has_value(), "works");
+             unit::expect(b.script->given <= std::chrono::seconds(3), "a GET");
+             unit::expect(b.session.call(post).has_value(), "works");
+             unit::expect(b.script->given > std::chrono::seconds(30), "a POST");
+             options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(9);
+             Bench late(std::vector<Step>{{202}}, options);
+             unit::expect(late.session.call(post).has_value(), "works");
+             unit::expect(late.script->given <= std::chrono::seconds(9), "no longer than that");
          }},
         {"a last attempt that had no time left does not hide the fault that is known",
          [] {
