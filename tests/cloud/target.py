@@ -3,11 +3,14 @@
 
 A true one is described by the JSON file that COHORT_TEST_CLOUD names:
   {"clouds": FILE, "cloud": NAME, "reader_cloud": NAME, "member_cloud": NAME, "password_cloud": NAME,
+   "rules_cloud": NAME   whose access rules suffice for rebuilds (docs)
    "servers": [{"id", "name"}, ...]   at least 4, all ACTIVE on images[0]
    "images": [{"id", "name", "stamp"}, ...]   at least 2, active; "stamp_property": KEY
    "flavor": ID, for servers that are made and removed again; absent skips that
    "seconds": how long one action may take,
-   "commands": {"fail": ARGV, "heal": ARGV, "lock": ARGV, "unlock": ARGV, "stop": ARGV}}
+   "bad_images": {what is wrong: ID, ...}   that nova does not take for a rebuild
+   "commands": {"fail": ARGV, "heal": ARGV, "lock": ARGV, "unlock": ARGV, "stop": ARGV, "pause": ARGV,
+                "suspend": ARGV, "rescue": ARGV, "unrescue": ARGV}}
 where ARGV's {id} and {name} stand for the server's, and a command that is absent skips its tests.
 """
 from __future__ import annotations
@@ -21,6 +24,11 @@ import unittest
 import harness
 
 
+ROLES = ("reader", "member", "password", "rules")
+VM_STATES = {"stop": "stopped", "pause": "paused", "suspend": "suspended", "rescue": "rescued",
+             "unrescue": "active"}
+
+
 class Lab:
     """The lab cloud in a process of its own."""
 
@@ -32,11 +40,14 @@ class Lab:
         self.lab = LabCloud(harness.lab_servers(8), harness.lab_images())
         self.lab.set(rebuild_delay=0.6, reboot_delay=0.1)
         self.clouds, self.cloud = self.lab.more_clouds, "lab"
-        self.roles = {"reader": "lab-reader", "member": "lab-member", "password": "lab-password"}
+        self.roles = {role: f"lab-{role}" for role in ROLES}
         self.servers = harness.lab_servers(8)
         self.images = [{**image, "stamp": image["properties"]["cohort_stamp"]} for image in harness.lab_images()]
         self.stamp_property = "cohort_stamp"
         self.flavor = "lab"
+        self.bad_images = {"deactivated": harness.uuid_of("d", 1), "too big": harness.uuid_of("d", 2)}
+        self.lab.change_image(self.bad_images["deactivated"], name="off", status="deactivated")
+        self.lab.change_image(self.bad_images["too big"], name="big", min_disk=500)
 
     def do(self, what: str, server: dict) -> None:
         name = server["name"]
@@ -44,8 +55,8 @@ class Lab:
             self.lab.next(name, outcome="error", fault="Build of instance aborted: injected")
         elif what in ("lock", "unlock"):
             self.lab.change_server(name, locked=what == "lock")
-        elif what == "stop":
-            self.lab.change_server(name, vm_state="stopped")
+        elif what in VM_STATES:
+            self.lab.change_server(name, vm_state=VM_STATES[what])
 
     def close(self) -> None:
         self.lab.stop()
@@ -56,7 +67,8 @@ class True_:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)
         self.clouds, self.cloud = told["clouds"], told["cloud"]
-        self.roles = {role: told.get(f"{role}_cloud") for role in ("reader", "member", "password")}
+        self.roles = {role: told.get(f"{role}_cloud") for role in ROLES}
+        self.bad_images = told.get("bad_images", {})
         self.servers, self.images = told["servers"], told["images"]
         self.stamp_property = told.get("stamp_property", "cohort_stamp")
         self.flavor = told.get("flavor", "")

@@ -92,7 +92,7 @@ class TrueCloud:
 
 
 def main() -> int:
-    """openstack_cloud.py FOLDER ADDRESS fail|heal|lock|unlock|stop SERVER: an administrator's hand."""
+    """openstack_cloud.py FOLDER ADDRESS fail|heal|stop|lock|unlock|pause|suspend|... SERVER: an administrator's hand."""
     folder, address, verb, name = sys.argv[1:5]
     cloud = TrueCloud(Path(folder), address)
     cloud.servers = json.loads((Path(folder) / "servers.json").read_text())

@@ -148,11 +148,13 @@ heal_instance_info_cache_interval = -1
 sync_power_state_interval = -1
 update_resources_interval = 600
 shutdown_timeout = 1
+service_down_time = 600
 [oslo_policy]
 enforce_new_defaults = true
 enforce_scope = true
 [api]
 auth_strategy = keystone
+max_limit = 50
 [wsgi]
 api_paste_config = {place.etc("nova-paste.ini")}
 [api_database]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -101,12 +102,22 @@ def write_private(path: Path, text: str) -> Path:
     return path
 
 
-def add_image(api: Api, image_id: str, name: str, properties: dict[str, str]) -> None:
+def add_image(api: Api, image_id: str, name: str, properties: dict) -> None:
     api.call("POST", "glance", "/images", {
         "id": image_id, "name": name, "visibility": "public", "disk_format": "raw",
-        "container_format": "bare", **properties})
+        "container_format": "bare"} | properties)  # fmt: skip
     api.call("PUT", "glance", f"/images/{image_id}/file", name.encode().ljust(1024, b"."),
              content="application/octet-stream")
+
+
+def add_bad_images(api: Api) -> dict[str, str]:
+    """Images that nova takes for no rebuild of the lab's project: what is wrong -> id."""
+    bad = {"deactivated": {}, "too big": {"min_disk": 500}, "another project's": {"visibility": "private"}}
+    ids = {kind: str(uuid.uuid4()) for kind in bad}
+    for kind, values in bad.items():
+        add_image(api, ids[kind], f"bad: {kind}", values)
+    api.call("POST", "glance", f"/images/{ids['deactivated']}/actions/deactivate")
+    return ids
 
 
 def add_flavor(api: Api) -> None:
@@ -130,11 +141,22 @@ def add_servers(place: Place, names: list[str], image_id: str, many: int = 0) ->
     end = time.monotonic() + ACTIVE_LIMIT
     while api.call("GET", "nova", "/servers?status=BUILD")["servers"] and time.monotonic() < end:
         time.sleep(1)  # each look costs nova as much as a build
-    listed = api.call("GET", "nova", "/servers/detail")["servers"]
+    listed = all_servers(api)
     broken = [f"{s['name']} {s['status']} {s.get('fault')}" for s in listed if s["status"] != "ACTIVE"]
     if broken or len(listed) < len(names) + many:
         raise RuntimeError(f"{len(listed)} servers, not ACTIVE: {broken}")
     return {s["name"]: s["id"] for s in listed}
+
+
+def all_servers(api: Api) -> list[dict]:
+    """Page by page: nova.conf keeps them short."""
+    found: list[dict] = []
+    while True:
+        after = f"?marker={found[-1]['id']}" if found else ""
+        page = api.call("GET", "nova", f"/servers/detail{after}")
+        found += page["servers"]
+        if not page.get("servers_links"):
+            return found
 
 
 def _wait_for_host(place: Place) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import time
 import urllib.error
@@ -87,6 +88,19 @@ class Services:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def end(self, *names: str) -> None:
+        """Without these services, until begin()."""
+        self._end(*names)
+
+    def begin(self, name: str, **how: bool) -> None:
+        """keystone, glance or nova once more, after end(). compute=False: a nova whose host is dead."""
+        getattr(self, f"_start_{name}")(**how)
+        _wait(f"{name} serves", lambda: _serves(self.place.url(name) + "/"))
+
+    def freeze(self, name: str, frozen: bool = True) -> None:
+        """All processes of a service stand still, or go on."""
+        os.killpg(self._running[name].pid, signal.SIGSTOP if frozen else signal.SIGCONT)
 
     def stop(self) -> None:
         """nova's workers go before what they speak to."""
@@ -171,15 +185,22 @@ class Services:
                           OS_KEYSTONE_CONFIG_DIR=str(self.place.etc("keystone")))
         _wait("keystone serves", lambda: _serves(self.place.url("keystone") + "/v3"))
 
+    def _start_glance(self) -> None:
+        self._spawn("glance", _program("glance.cmd.api", "--config-file", self.place.etc("glance.conf")))
+
+    def _start_nova(self, compute: bool = True) -> None:
+        self._spawn("nova", [PYTHON, str(HERE / "openstack_nova.py"), "--config-file",
+                             str(self.place.etc("nova.conf"))],
+                    LAB_DRIVER=str(self.place.folder / "driver"), LAB_COMPUTE="yes" if compute else "")  # fmt: skip
+
     def _start_rest(self) -> None:
         place = self.place
         self._start_uwsgi("placement", "/usr/bin/placement-api", 1,
                           OS_PLACEMENT_CONFIG_DIR=str(place.etc("placement")))
         self._spawn("neutron", [PYTHON, str(HERE / "openstack_neutron.py"), place.address,
                                 str(conf.PORTS["neutron"])])
-        self._spawn("glance", _program("glance.cmd.api", "--config-file", place.etc("glance.conf")))
-        self._spawn("nova", [PYTHON, str(HERE / "openstack_nova.py"), "--config-file",
-                             str(place.etc("nova.conf"))], LAB_DRIVER=str(place.folder / "driver"))
+        self._start_glance()
+        self._start_nova()
         for name in ("placement", "neutron", "glance", "nova"):
             _wait(f"{name} serves", lambda: _serves(place.url(name) + "/"))
 

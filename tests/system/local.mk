@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	tests/system/test_backends.py \
 	tests/system/test_barrier.py \
 	tests/system/test_barrier_dynamic.py \
+	tests/system/test_cloud_cases.py \
 	tests/system/test_demo.py \
 	tests/system/test_doctor.py \
 	tests/system/test_guard.py \
@@ -40,6 +41,7 @@ EXTRA_DIST += \
 	tests/system/test_rollout_takeover.py \
 	tests/system/test_shutdown_order.py \
 	tests/system/test_openstack.py \
+	tests/system/test_openstack_down.py \
 	tests/system/test_pace.py \
 	tests/system/test_power_exec.py \
 	tests/system/test_power_saving.py \
