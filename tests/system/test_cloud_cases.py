@@ -5,6 +5,7 @@ two hundred nodes on a cloud with a limit, a node that registers at the wrong mo
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 
@@ -19,6 +20,7 @@ CONCURRENT = 20
 CLOUDS_LIMIT = 10  # POSTs that it takes at once
 RESUME = 40
 SILENT = [f"x{n}" for n in range(1, 51)]
+LONG = bool(os.environ.get("COHORT_LONG"))  # on an idle machine: the times are judged too
 STATE = "/var/lib/slurm/cohort"
 
 
@@ -142,8 +144,9 @@ def test_a_cloud_that_never_answers_does_not_hold_slurmctld(cluster):
     print(f"50 nodes, no answer: ended after {took:.1f} s (ResumeTimeout {RESUME} s), exit {run.returncode}; "
           f"{asked} times slurmctld was asked, at most {slowest:.2f} s")  # fmt: skip
     assert run.returncode == 3
-    # Its own end lies before ResumeTimeout; then it writes fifty nodes' reasons, on a machine with others.
-    assert took < RESUME + 20
+    # Its own end lies before ResumeTimeout; then it writes fifty nodes' reasons. Beside other tests a time
+    # proves little.
+    assert took < RESUME + (0 if LONG else 20)
     assert asked >= 10 and slowest < 10
     for node in ("n1", "x1", "x50"):
         wait_until(lambda: "cloud out of reach, node untouched" in cluster.node(node).get("Reason", ""), 60,

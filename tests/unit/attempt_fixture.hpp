@@ -52,6 +52,7 @@ struct FakeDesk : NodeDesk {
     NodeRecord record;
     std::string out_reason;
     std::vector<NodeRecord> writes;
+    std::vector<Error> edit_errors;  // of the next edits
     Result<Node> node(const std::string& name) override {
         Node n;
         n.name = name;
@@ -59,6 +60,11 @@ struct FakeDesk : NodeDesk {
         return n;
     }
     Status edit(const std::string&, const std::function<void(NodeRecord&)>& change) override {
+        if (!edit_errors.empty()) {
+            const Error error = edit_errors.front();
+            edit_errors.erase(edit_errors.begin());
+            return tl::unexpected(error);
+        }
         change(record);
         writes.push_back(record);
         return {};

@@ -76,6 +76,23 @@ std::vector<unit::Rule> rules() {
              unit::expect_equal(b.counted.reads, 2);
              unit::expect_equal(b.counted.log.size(), 1U);
          }},
+        {"slurmctld does not answer for a moment: told again, then sent",
+         [] {
+             CountingBench b;
+             b.desk.edit_errors = {{Errc::unreachable, "no answer"},
+                                   {Errc::unreachable, "no answer"}};
+             expect_outcome(b.run_counted(), Outcome::ok);
+             unit::expect_equal(b.counted.log.size(), 1U);
+             unit::expect_equal(b.desk.record.want->from, std::string("rev_0123456789abcdef"));
+         }},
+        {"slurmctld refuses the note: the node is out, nothing is sent",
+         [] {
+             CountingBench b;
+             b.desk.edit_errors = {{Errc::denied, "Access denied"}};
+             expect_outcome(b.run_counted(), Outcome::failed);
+             unit::expect(b.counted.log.empty(), "nothing sent");
+             unit::expect_contains(b.desk.out_reason, "Slurm refused to take its note");
+         }},
         {"a slot is held from the POST to the action's end, not while the result is written",
          [] {
              CountingBench b;
