@@ -249,6 +249,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/reconcile_test \
 	tests/unit/report_test \
 	tests/unit/rollout_decide_test \
+	tests/unit/rollout_row_test \
 	tests/unit/rollout_journal_test \
 	tests/unit/view_test
 check_PROGRAMS += $(REBUILD_UNIT_TESTS)
@@ -298,9 +299,17 @@ tests_unit_reconcile_test_SOURCES = tests/unit/reconcile_test.cpp
 tests_unit_reconcile_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_reconcile_test_LDADD = librebuild.la $(UNIT_LDADD)
 
-tests_unit_rollout_decide_test_SOURCES = tests/unit/rollout_decide_test.cpp
+tests_unit_rollout_decide_test_SOURCES = \
+	tests/unit/rollout_decide_test.cpp \
+	tests/unit/rollout_scene.hpp
 tests_unit_rollout_decide_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_rollout_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_rollout_row_test_SOURCES = \
+	tests/unit/rollout_row_test.cpp \
+	tests/unit/rollout_scene.hpp
+tests_unit_rollout_row_test_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_rollout_row_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_rollout_journal_test_SOURCES = tests/unit/rollout_journal_test.cpp
 tests_unit_rollout_journal_test_CPPFLAGS = $(UNIT_CPPFLAGS)
