@@ -78,7 +78,7 @@ def test_sleeping_nodes_are_adopted_by_what_they_will_be(site):
     wait_until(lambda: extra(site, "n3")["cohort_rev"] != site.v1, 30, "the promise is of v2", 0.3)
     order(site, "v1")
     wait_until(lambda: all(extra(site, n)["cohort_rev"] == site.v1 for n in ("n2", "n3")), 30, "and of v1 again", 0.3)
-    assert not extra(site, "n4") and "will be rev_" in history(site, "n3")
+    assert not extra(site, "n4") and "n3 sleeps, and will be rev_" in site.log("ctl.syslog")
 
 
 def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
