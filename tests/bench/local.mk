@@ -12,7 +12,10 @@ EXTRA_DIST += \
 	tests/bench/bench_spank.py \
 	tests/bench/bench_start.py \
 	tests/bench/bench_sweep.py \
-	tests/bench/guard_rule.lua
+	tests/bench/first_instruction.c \
+	tests/bench/guard_rule.lua \
+	tests/bench/launches.py \
+	tests/bench/spank_nothing.c
 BENCH_STAGE = $(abs_builddir)/bench-stage
 
 .PHONY: bench
