@@ -39,7 +39,10 @@ def options() -> argparse.Namespace:
     parser.add_argument("--fail", metavar="NODE", help="the cloud cannot rebuild this node, e.g. n3")
     parser.add_argument("--keep", action="store_true", help="leave the cluster up at the end")
     parser.add_argument("--records", type=Path, help="folder for what the demo is judged by")
+    parser.add_argument("--slurm", choices=["22.05", "24.11", "26.05"],  # ./demo takes it, and gives --root
+                        help="another Slurm than this machine's, with the Debian suite that has it")
     parser.add_argument("--stage", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--root", type=Path, default="/", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if not 2 <= chosen.nodes <= 64:
         parser.error("--nodes takes 2 to 64")
@@ -243,7 +246,7 @@ def main() -> int:
     namespace.reexecute([sys.executable, here, *sys.argv[1:]], "demo")
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     began = time.monotonic()
-    with Lab(nodes=chosen.nodes, stage=chosen.stage, advance_every=10,
+    with Lab(nodes=chosen.nodes, root=chosen.root, stage=chosen.stage, advance_every=10,
              openstack=chosen.cloud == "openstack", cloud={"rebuild_delay": 4},
              conf={"SlurmctldDebug": "info", "SlurmdDebug": "info"}) as lab:
         took = time.monotonic() - began

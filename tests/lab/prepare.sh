@@ -12,7 +12,8 @@ lab_packages=(slurmctld slurmd slurm-client slurmdbd slurm-wlm-basic-plugins
 cloud_packages=(python3-keystone python3-glance python3-placement python3-nova uwsgi-core
     uwsgi-plugin-python3 mariadb-server-core mariadb-client-core)
 deb_packages=(debhelper dpkg-dev fakeroot check)
-check_packages=(check clang-format cppcheck python3-pytest python3-openstacksdk shellcheck mandoc openssl strace)
+check_packages=(check ccache clang-format cppcheck python3-pytest python3-openstacksdk shellcheck mandoc mmdebstrap
+    openssl strace)
 
 log=${log:-/dev/null}
 
@@ -71,14 +72,30 @@ install_missing() {
     step "Installing $(wc -w <<<"$packages") packages" apt_install $packages
 }
 
+# configure and the Makefile.in are there and new enough that no other automake makes them again.
+bootstrapped() (
+    mkdir -p "$top/build" && exec 9>"$top/build/bootstrap.lock" || return
+    flock 9 # ./check builds for several Slurms at once
+    { [ -e "$top/Makefile.in" ] && [ -z "$(find "$top" -path "$top/build*" -prune -o \( -name '*.mk' -o -name '*.am' \
+        -o -name '*.ac' -o -name 'x_*.m4' \) -newer "$top/Makefile.in" -print -quit)" ]; } || "$top/bootstrap"
+)
+
 # configured FOLDER [CONFIGURE OPTION...]: an out-of-tree build as a distribution would configure it.
 configured() (
     folder=$1
     shift
-    { [ -x "$top/configure" ] || (cd "$top" && ./bootstrap); } &&
+    bootstrapped &&
         mkdir -p "$folder" && cd "$folder" &&
         { [ -e config.status ] || "$top/configure" --prefix=/usr --sysconfdir=/etc "$@"; }
 )
+
+# What is compiled again of the same text (by distcheck, by the next ./check) comes from ccache where that is
+# installed, whatever folder it lies in.
+use_ccache() {
+    [ -x /usr/lib/ccache/g++ ] || return 0
+    export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=${CCACHE_DIR:-$top/build/ccache} CCACHE_BASEDIR=$top \
+        CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+}
 
 build() {
     configured "$@" && make -C "$1" -j"$(nproc)"
