@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What one call of cohort-reboot takes, on a real slurmctld and the lab cloud.
 
-Usage: bench_reboot.py --stage DIR [--servers N]    (root; `make bench` does it)
+Usage: bench_reboot.py --stage DIR [--servers N] [--concurrent N]    (root; `make bench` does it)
   agent    how long slurmctld waits for the program: 20 ms
   one      requests of a one-node call with a shared token before it follows the action: 3
   many     N servers in one call on a cloud that answers in 20 ms and rebuilds in 5 s, 100 at once: within
@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE.parent / "lab")]
 import namespace  # noqa: E402
 from lab import Lab  # noqa: E402
 
-LATENCY, DELAY, CONCURRENT = 0.02, 5.0, 100
+LATENCY, DELAY = 0.02, 5.0
 AGENT_MS, FACTOR = 20, 1.2
 SCRIPT = """
 import subprocess, time
@@ -35,12 +35,12 @@ for _ in range(25):
 """
 
 
-def lab_of(stage: str, servers: int) -> Lab:
+def lab_of(stage: str, servers: int, concurrent: int) -> Lab:
     nodes = f"x[1-{servers}] NodeAddr=10.77.0.1 CPUs=1 RealMemory=1 State=DOWN"
     return Lab(nodes=1, stage=stage, cloud={"rebuild_delay": DELAY, "latency": LATENCY},
                more_servers=[f"x{n}" for n in range(1, servers + 1)],
                conf={"NodeName": nodes, "ResumeTimeout": 900, "SlurmctldDebug": "info"},
-               cohort_conf={"CacheToken": "yes", "MaxConcurrent": CONCURRENT})  # fmt: skip
+               cohort_conf={"CacheToken": "yes", "MaxConcurrent": concurrent})  # fmt: skip
 
 
 def reboot(lab: Lab, nodes: str) -> float:
@@ -76,18 +76,18 @@ def one(lab: Lab) -> bool:
     return verdict(len(paths) - len(polls) == 3 and not lab.cloud.counters().get("logins"), "3 requests, no login")
 
 
-def many(lab: Lab, servers: int) -> bool:
+def many(lab: Lab, servers: int, concurrent: int) -> bool:
     for n in range(1, servers + 1):
         lab.set_desired(f"x{n}", "v3")
     lab.cloud.reset()
     lab.cloud.set(rebuild_delay=DELAY, latency=LATENCY)
     seconds = reboot(lab, f"x[1-{servers}]")
     counters = lab.cloud.counters()
-    least = servers / CONCURRENT * (DELAY + 2 * LATENCY)
+    least = servers / concurrent * (DELAY + 2 * LATENCY)
     print(f"many   {servers} servers: {seconds:.1f} s, round trips / concurrency {least:.1f} s: {seconds / least:.2f} x; "
           f"{counters['requests']} requests ({counters['lists']} lists), {counters.get('logins', 0)} logins, at most "
           f"{counters['max_rebuilds_in_flight']} at once")  # fmt: skip
-    good = counters["rebuilds"] == servers and counters["max_rebuilds_in_flight"] <= CONCURRENT
+    good = counters["rebuilds"] == servers and counters["max_rebuilds_in_flight"] <= concurrent
     return verdict(good and seconds <= FACTOR * least, f"{FACTOR} x")
 
 
@@ -95,10 +95,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--stage", required=True, help="folder of `make install DESTDIR=`")
     parser.add_argument("--servers", type=int, default=1000)
+    parser.add_argument("--concurrent", type=int, default=100)
     options = parser.parse_args()
     namespace.reexecute([sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]], "bench")
-    with lab_of(str(Path(options.stage).resolve()), options.servers) as lab:
-        good = [agent(lab), one(lab), many(lab, options.servers)]
+    with lab_of(str(Path(options.stage).resolve()), options.servers, options.concurrent) as lab:
+        good = [agent(lab), one(lab), many(lab, options.servers, options.concurrent)]
     return 0 if all(good) else 1
 
 
