@@ -18,6 +18,7 @@ does not have) is counted in, are told as well.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -109,7 +110,8 @@ def measure(stage: str, rounds: int, cpu: int | None) -> dict[str, Samples]:
     """Of steps, and of jobs."""
     spanklab.plugstack()
     spanklab.before_slurmd()
-    with Lab(nodes=1, stage=stage, conf=CONF) as lab:
+    # The cgroup goes last, when the processes of the lab have gone.
+    with contextlib.ExitStack() as after, Lab(nodes=1, stage=stage, conf=CONF) as lab:
         spanklab.wait_joined(lab)
         spanklab.prepare(lab, sealed.files())
         shared = spanklab.LAB / "shared"
@@ -118,12 +120,12 @@ def measure(stage: str, rounds: int, cpu: int | None) -> dict[str, Samples]:
         prolog.write_text((SOURCE / "etc" / "cohort-task-prolog").read_text())
         prolog.chmod(0o755)
         launcher = Launcher(lab, "n1", shared / "stamps", TASKS, cpu)
+        after.callback(launcher.close)
         job = allocate(lab)
         steps = rounds_of(launcher, ["srun", f"--jobid={job}"], rounds)
         lab.run("scancel", job)
         lab.wait_nodes("idle")
         jobs = rounds_of(launcher, ["srun"], max(30, rounds // 4))
-    launcher.close()
     return {"steps of one allocation": steps, "whole jobs (for information)": jobs}
 
 
