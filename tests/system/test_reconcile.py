@@ -126,7 +126,7 @@ def test_what_somebody_else_holds_is_left_alone(cluster) -> None:
     cluster.run("scancel", job)
     cluster.run("scontrol", "update", "node=n4", "state=undrain")
     both: dict[str, str] = {}
-    wait_until(lambda: both.update(reconcile(cluster)) is None and not {"n4", "n5"} & known(cluster), 20,
+    wait_until(lambda: both.update(reconcile(cluster)) is None and not {"n4", "n5"} & known(cluster), 120,
                f"n4 and n5 are deleted: {both}", 0.5)  # fmt: skip
     assert known(cluster) == {"n1", "n2", "n3"}
 
