@@ -44,6 +44,7 @@ if STATIC_LIBSTDCXX
 noinst_LTLIBRARIES += libspank_whole.la
 libspank_whole_la_SOURCES = \
 	$(libspank_core_la_SOURCES) \
+	plugins/spank/arena.cpp \
 	common/file.cpp \
 	common/flat_json.cpp \
 	common/profile.cpp \
