@@ -19,10 +19,10 @@
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "common/text.hpp"
-#include "rebootprog/backends.hpp"
-#include "rebootprog/desired.hpp"
-#include "rebootprog/journal.hpp"
-#include "rebootprog/power_promise.hpp"
+#include "rebootprog/cloud/backends.hpp"
+#include "rebootprog/cloud/desired.hpp"
+#include "rebootprog/journal/journal.hpp"
+#include "rebootprog/power/power_promise.hpp"
 #include "rebootprog/report_error.hpp"
 
 namespace cohort {

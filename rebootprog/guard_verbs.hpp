@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "rebootprog/site.hpp"
+#include "rebootprog/site/site.hpp"
 
 namespace cohort {
 

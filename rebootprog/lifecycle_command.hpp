@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "rebootprog/barrier_verb.hpp"
+#include "rebootprog/barrier/barrier_verb.hpp"
 #include "rebootprog/command_line.hpp"
-#include "rebootprog/reconcile.hpp"
+#include "rebootprog/reconcile/reconcile.hpp"
 
 namespace cohort {
 

@@ -5,15 +5,15 @@
 
 #include "common/log.hpp"
 #include "common/slurm/load.hpp"
-#include "rebootprog/advance.hpp"
 #include "rebootprog/command_line.hpp"
-#include "rebootprog/doctor.hpp"
+#include "rebootprog/doctor/doctor.hpp"
 #include "rebootprog/guard_verbs.hpp"
 #include "rebootprog/lifecycle_command.hpp"
-#include "rebootprog/plan.hpp"
-#include "rebootprog/rollout_command.hpp"
+#include "rebootprog/rollout/advance.hpp"
+#include "rebootprog/rollout/plan.hpp"
+#include "rebootprog/rollout/rollout_command.hpp"
 #include "rebootprog/settings_verbs.hpp"
-#include "rebootprog/view_command.hpp"
+#include "rebootprog/view/view_command.hpp"
 
 namespace {
 

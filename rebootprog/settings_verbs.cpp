@@ -10,8 +10,8 @@
 #include "common/json.hpp"
 #include "common/log.hpp"
 #include "common/text.hpp"
-#include "rebootprog/settings_store.hpp"
-#include "rebootprog/worker_settings.hpp"
+#include "rebootprog/node/settings_store.hpp"
+#include "rebootprog/node/worker_settings.hpp"
 
 namespace cohort {
 namespace {

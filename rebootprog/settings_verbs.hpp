@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rebootprog/site.hpp"
+#include "rebootprog/site/site.hpp"
 
 namespace cohort {
 

@@ -41,28 +41,22 @@ endif
 GUARD_LDADD = libcohort_guard.la libcohort.la $(CHECK_LIBS)
 
 tests_unit_guard_constraint_test_SOURCES = tests/unit/guard_constraint_test.cpp tests/unit/guard_random.hpp
-tests_unit_guard_constraint_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_constraint_test_LDADD = $(GUARD_LDADD)
 
 tests_unit_guard_gate_test_SOURCES = tests/unit/guard_gate_test.cpp tests/unit/guard_world.hpp
-tests_unit_guard_gate_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_gate_test_LDADD = $(GUARD_LDADD)
 
 tests_unit_guard_verdict_test_SOURCES = tests/unit/guard_verdict_test.cpp tests/unit/guard_world.hpp
-tests_unit_guard_verdict_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_verdict_test_LDADD = $(GUARD_LDADD)
 
 tests_unit_guard_oracle_test_SOURCES = \
 	tests/unit/guard_oracle_test.cpp \
 	tests/unit/guard_slurm_model.hpp \
 	tests/unit/guard_world.hpp
-tests_unit_guard_oracle_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_oracle_test_LDADD = $(GUARD_LDADD)
 
 tests_unit_guard_sweep_test_SOURCES = tests/unit/guard_sweep_test.cpp tests/unit/guard_world.hpp
-tests_unit_guard_sweep_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_sweep_test_LDADD = $(GUARD_LDADD)
 
 BENCHES += tests/bench/guard_verdict_bench
-tests_bench_guard_verdict_bench_SOURCES = tests/bench/guard_verdict_bench.cpp
 tests_bench_guard_verdict_bench_LDADD = libcohort_guard.la libcohort.la

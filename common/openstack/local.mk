@@ -32,32 +32,8 @@ libcohort_openstack_la_SOURCES = \
 libcohort_openstack_la_CXXFLAGS = $(AM_CXXFLAGS) $(CURL_CFLAGS) $(YAML_CFLAGS)
 libcohort_openstack_la_LIBADD = libcohort.la $(CURL_LIBS) $(YAML_LIBS)
 
-# What of the rebuild programs stands beside it: where the desired image is read, and how the
-# site's actions are paced.
-noinst_LTLIBRARIES += libcohort_pace.la
-libcohort_pace_la_SOURCES = \
-	rebootprog/backend.cpp \
-	rebootprog/backend.hpp \
-	rebootprog/breaker.cpp \
-	rebootprog/breaker.hpp \
-	rebootprog/desired.cpp \
-	rebootprog/desired.hpp \
-	rebootprog/desired_yaml.cpp \
-	rebootprog/desired_yaml.hpp \
-	rebootprog/desired_server.cpp \
-	rebootprog/desired_server.hpp \
-	rebootprog/follower.cpp \
-	rebootprog/follower.hpp \
-	rebootprog/usual_time.cpp \
-	rebootprog/usual_time.hpp \
-	rebootprog/slots.cpp \
-	rebootprog/slots.hpp
-libcohort_pace_la_CXXFLAGS = $(AM_CXXFLAGS) $(YAML_CFLAGS)
-libcohort_pace_la_LIBADD = libcohort_openstack.la
-
 # One call of the client per command: what the contract tests are written with.
 check_PROGRAMS += tests/cloud/cloudcall
-tests_cloud_cloudcall_SOURCES = tests/cloud/cloudcall.cpp
 tests_cloud_cloudcall_LDADD = libcohort_openstack.la
 
 # The lab cloud.
@@ -84,35 +60,14 @@ OPENSTACK_UNIT_TESTS = \
 check_PROGRAMS += $(OPENSTACK_UNIT_TESTS)
 TESTS += $(OPENSTACK_UNIT_TESTS)
 endif
-OPENSTACK_UNIT_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 OPENSTACK_UNIT_LDADD = libcohort_pace.la libcohort_openstack.la $(CHECK_LIBS)
 
-tests_unit_desired_test_SOURCES = tests/unit/desired_test.cpp
-tests_unit_desired_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_desired_test_LDADD = $(OPENSTACK_UNIT_LDADD)
-
-tests_unit_follower_test_SOURCES = tests/unit/follower_test.cpp
-tests_unit_follower_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_follower_test_LDADD = $(OPENSTACK_UNIT_LDADD)
-
-tests_unit_openstack_answers_test_SOURCES = tests/unit/openstack_answers_test.cpp
-tests_unit_openstack_answers_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_openstack_answers_test_LDADD = $(OPENSTACK_UNIT_LDADD)
-
-tests_unit_openstack_clouds_test_SOURCES = tests/unit/openstack_clouds_test.cpp
-tests_unit_openstack_clouds_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_openstack_clouds_test_LDADD = $(OPENSTACK_UNIT_LDADD)
-
-tests_unit_openstack_rules_test_SOURCES = tests/unit/openstack_rules_test.cpp
-tests_unit_openstack_rules_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_openstack_rules_test_LDADD = $(OPENSTACK_UNIT_LDADD)
-
-tests_unit_openstack_session_test_SOURCES = tests/unit/openstack_session_test.cpp
-tests_unit_openstack_session_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_openstack_session_test_LDADD = $(OPENSTACK_UNIT_LDADD)
-
-tests_unit_pace_test_SOURCES = tests/unit/pace_test.cpp
-tests_unit_pace_test_CPPFLAGS = $(OPENSTACK_UNIT_CPPFLAGS)
 tests_unit_pace_test_LDADD = $(OPENSTACK_UNIT_LDADD)
 
 # The client against a cloud: the lab cloud, or a true one (tests/cloud/target.py).

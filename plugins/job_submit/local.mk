@@ -75,34 +75,11 @@ endif
 EXTRA_DIST += tests/unit/job_submit_fixture.hpp
 JOB_SUBMIT_LDADD = libjobsubmit.la $(UNIT_LDADD)
 
-tests_unit_accounts_test_SOURCES = tests/unit/accounts_test.cpp
-tests_unit_accounts_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_accounts_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_guard_hooks_test_SOURCES = tests/unit/guard_hooks_test.cpp
-tests_unit_guard_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_hooks_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_guard_storm_test_SOURCES = tests/unit/guard_storm_test.cpp
-tests_unit_guard_storm_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_guard_storm_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_hooks_test_SOURCES = tests/unit/hooks_test.cpp
-tests_unit_hooks_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_hooks_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_job_submit_storm_test_SOURCES = tests/unit/job_submit_storm_test.cpp
-tests_unit_job_submit_storm_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_job_submit_storm_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_ledger_test_SOURCES = tests/unit/ledger_test.cpp
-tests_unit_ledger_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_ledger_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_rebuild_test_SOURCES = tests/unit/rebuild_test.cpp
-tests_unit_rebuild_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_rebuild_test_LDADD = $(JOB_SUBMIT_LDADD)
-
-tests_unit_refresher_test_SOURCES = tests/unit/refresher_test.cpp
-tests_unit_refresher_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_refresher_test_LDADD = $(JOB_SUBMIT_LDADD)

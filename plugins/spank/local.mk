@@ -93,33 +93,16 @@ check_PROGRAMS += $(RUNTIME_TESTS)
 TESTS += $(RUNTIME_TESTS)
 endif
 
-tests_unit_flat_json_test_SOURCES = tests/unit/flat_json_test.cpp
-tests_unit_flat_json_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_flat_json_test_LDADD = $(UNIT_LDADD)
-
-tests_unit_published_test_SOURCES = tests/unit/published_test.cpp
-tests_unit_published_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_published_test_LDADD = $(UNIT_LDADD)
 
 # libcrypto is the other opinion: no program of ours is linked with it.
-tests_unit_sha256_test_SOURCES = tests/unit/sha256_test.cpp
-tests_unit_sha256_test_CPPFLAGS = $(UNIT_CPPFLAGS) $(CRYPTO_CFLAGS)
 tests_unit_sha256_test_LDADD = $(UNIT_LDADD) $(CRYPTO_LIBS)
 
 tests_unit_profile_test_SOURCES = \
 	tests/unit/profile_fixture.hpp \
 	tests/unit/profile_test.cpp
-tests_unit_profile_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_profile_test_LDADD = $(UNIT_LDADD)
-
-tests_unit_spank_test_SOURCES = tests/unit/spank_test.cpp
-tests_unit_spank_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_spank_test_LDADD = libspank_core.la $(UNIT_LDADD)
-
-tests_unit_worker_profile_test_SOURCES = tests/unit/worker_profile_test.cpp
-tests_unit_worker_profile_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_worker_profile_test_LDADD = libruntime.la $(UNIT_LDADD)
-
-tests_unit_doctor_runtime_test_SOURCES = tests/unit/doctor_runtime_test.cpp
-tests_unit_doctor_runtime_test_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_doctor_runtime_test_LDADD = libruntime.la $(UNIT_LDADD)

@@ -16,8 +16,8 @@
 #include <fmt/core.h>
 
 #include "common/json.hpp"
-#include "rebootprog/backend_exec.hpp"
-#include "rebootprog/backend_nova.hpp"
+#include "rebootprog/cloud/backend_exec.hpp"
+#include "rebootprog/cloud/backend_nova.hpp"
 
 using namespace cohort;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // reboot_vars and hostvars: the same text as YAML and as JSON.
 #include "common/openstack/answers.hpp"
-#include "rebootprog/desired.hpp"
+#include "rebootprog/cloud/desired.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace cohort;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/advance_decide.hpp"
+#include "rebootprog/rollout/advance_decide.hpp"
 
 #include "common/rebuild_budget.hpp"
 #include "tests/unit/unit.hpp"

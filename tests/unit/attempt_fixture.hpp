@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "rebootprog/attempt.hpp"
+#include "rebootprog/reboot/attempt.hpp"
 #include "tests/unit/unit.hpp"
 
 namespace cohort::fake {

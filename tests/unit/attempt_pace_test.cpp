@@ -4,7 +4,7 @@
 // when somebody else was faster.
 #include <thread>
 
-#include "rebootprog/slots.hpp"
+#include "rebootprog/cloud/slots.hpp"
 #include "tests/unit/attempt_fixture.hpp"
 
 using namespace cohort;

@@ -3,8 +3,8 @@
 // The engine's order of acts and its fault classes, against fakes that record what was asked of
 // them.
 #include "common/snapshot_file.hpp"
-#include "rebootprog/choke_point.hpp"
-#include "rebootprog/rollout_journal.hpp"
+#include "rebootprog/reboot/choke_point.hpp"
+#include "rebootprog/rollout/rollout_journal.hpp"
 #include "tests/unit/attempt_fixture.hpp"
 
 using namespace cohort;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Back ends that are a site's own command: how it is run, and what its answers mean.
-#include "rebootprog/backend_exec.hpp"
+#include "rebootprog/cloud/backend_exec.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/text.hpp"
-#include "rebootprog/site_command.hpp"
+#include "rebootprog/site/site_command.hpp"
 #include "tests/unit/attempt_fixture.hpp"
 
 using namespace cohort;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/barrier.hpp"
+#include "rebootprog/barrier/barrier.hpp"
 
 #include <filesystem>
 
 #include "common/node_record.hpp"
-#include "rebootprog/barrier_journal.hpp"
-#include "rebootprog/rollout_row.hpp"
+#include "rebootprog/barrier/barrier_journal.hpp"
+#include "rebootprog/rollout/rollout_row.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/decide.hpp"
+#include "rebootprog/reboot/decide.hpp"
 
 #include "tests/unit/unit.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a node is to run: reboot_vars and whole hostvars dumps.
-#include "rebootprog/desired.hpp"
-#include "rebootprog/desired_server.hpp"
+#include "rebootprog/cloud/desired.hpp"
+#include "rebootprog/cloud/desired_server.hpp"
 
 #include <fstream>
 #include <thread>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/doctor_runtime.hpp"
+#include "rebootprog/node/doctor_runtime.hpp"
 
 #include <filesystem>
 #include <fstream>
 
-#include "rebootprog/plugin_file.hpp"
+#include "rebootprog/node/plugin_file.hpp"
 #include "tests/unit/profile_fixture.hpp"
 #include "tests/unit/unit.hpp"
 

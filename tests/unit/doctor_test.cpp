@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/doctor_checks.hpp"
+#include "rebootprog/doctor/doctor_checks.hpp"
 
 #include <algorithm>
 
-#include "rebootprog/table.hpp"
+#include "rebootprog/view/table.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

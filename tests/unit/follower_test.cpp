@@ -2,7 +2,7 @@
 //
 // One list per round for all followed servers, one question per action that may have ended; rounds
 // come closer when an end is due.
-#include "rebootprog/follower.hpp"
+#include "rebootprog/cloud/follower.hpp"
 
 #include <atomic>
 #include <filesystem>

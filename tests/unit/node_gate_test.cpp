@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/node_gate.hpp"
+#include "rebootprog/node/node_gate.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/node_judge.hpp"
+#include "rebootprog/node/node_judge.hpp"
 
-#include "rebootprog/node_dynamic.hpp"
+#include "rebootprog/node/node_dynamic.hpp"
 
 #include "tests/unit/unit.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Ten thousand nodes that boot in the same second: how their joins are spread.
-#include "rebootprog/node_wait.hpp"
+#include "rebootprog/node/node_wait.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rebootprog/breaker.hpp"
-#include "rebootprog/slots.hpp"
+#include "rebootprog/cloud/breaker.hpp"
+#include "rebootprog/cloud/slots.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rebootprog/picture.hpp"
+#include "rebootprog/site/picture.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

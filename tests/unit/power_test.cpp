@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Power saving: which machine a node gets, that it never gets two, and that only ours are removed.
-#include "rebootprog/power.hpp"
+#include "rebootprog/power/power.hpp"
 
 #include <algorithm>
 
-#include "rebootprog/backend_exec.hpp"
-#include "rebootprog/power_promise.hpp"
+#include "rebootprog/cloud/backend_exec.hpp"
+#include "rebootprog/power/power_promise.hpp"
 #include "tests/unit/attempt_fixture.hpp"
 
 using namespace cohort;

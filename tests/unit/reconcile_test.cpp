@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/reconcile_decide.hpp"
+#include "rebootprog/reconcile/reconcile_decide.hpp"
 
 #include <filesystem>
 
-#include "rebootprog/inventory.hpp"
-#include "rebootprog/reconcile_journal.hpp"
-#include "rebootprog/run_command.hpp"
+#include "rebootprog/reconcile/inventory.hpp"
+#include "rebootprog/reconcile/reconcile_journal.hpp"
+#include "rebootprog/site/run_command.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

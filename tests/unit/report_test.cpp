@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/report.hpp"
+#include "rebootprog/view/report.hpp"
 
 #include <ctime>
 #include <fstream>

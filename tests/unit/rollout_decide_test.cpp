@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/rollout_decide.hpp"
+#include "rebootprog/rollout/rollout_decide.hpp"
 
 #include "tests/unit/rollout_scene.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/rollout_journal.hpp"
+#include "rebootprog/rollout/rollout_journal.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 
 #include <sqlite3.h>
 
-#include "rebootprog/wanted.hpp"
+#include "rebootprog/reboot/wanted.hpp"
 #include "tests/unit/unit.hpp"
 
 using namespace cohort;

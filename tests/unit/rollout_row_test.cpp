@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What is seen of one node, brought into its row.
-#include "rebootprog/rollout_row.hpp"
+#include "rebootprog/rollout/rollout_row.hpp"
 
 #include "tests/unit/rollout_scene.hpp"
 

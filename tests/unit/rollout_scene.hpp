@@ -4,8 +4,8 @@
 #pragma once
 
 #include "common/text.hpp"
-#include "rebootprog/rollout_decide.hpp"
-#include "rebootprog/rollout_row.hpp"
+#include "rebootprog/rollout/rollout_decide.hpp"
+#include "rebootprog/rollout/rollout_row.hpp"
 #include "tests/unit/unit.hpp"
 
 namespace cohort::scene {

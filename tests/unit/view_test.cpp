@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rebootprog/view_render.hpp"
+#include "rebootprog/view/view_render.hpp"
 
 #include <algorithm>
 #include <ctime>

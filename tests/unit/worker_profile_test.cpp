@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "rebootprog/profile_source.hpp"
-#include "rebootprog/settings_store.hpp"
-#include "rebootprog/worker_settings.hpp"
+#include "rebootprog/node/profile_source.hpp"
+#include "rebootprog/node/settings_store.hpp"
+#include "rebootprog/node/worker_settings.hpp"
 #include "tests/unit/profile_fixture.hpp"
 #include "tests/unit/unit.hpp"
 
