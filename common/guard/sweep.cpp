@@ -24,13 +24,26 @@ bool concerns_us(const Job& job) {
     return job.pending && !job.reboot && !parse_mark(job.admin_comment);
 }
 
-// The user's part of a bound text that we have no true record of (the mark was lost with
-// slurmctld).
-std::string own_part(const std::string& text, bool node_list) {
+// The revisions of a bound, so that the same group in another order is not a change.
+std::vector<std::string> revisions_in(const std::string& text) {
+    auto stripped = strip_bound(text);
+    if (!stripped) return {};
+    std::ranges::sort(stripped->bound.revisions);
+    return stripped->bound.revisions;
+}
+
+// The user's part of TEXT, which is not what the mark says that it is: somebody has changed it, or
+// the mark was not written any more. OWN and NOW are what the mark says of that field. A single
+// revision may be the user's own choice; it is ours when it is a group or a union, when there is a
+// list of nodes (which decides the revision), when it stood there before the change and was ours,
+// or when it stands beside what the user gave.
+std::string own_part(const std::string& text, bool node_list, const std::string& own,
+                     const std::string& now) {
     const auto stripped = strip_bound(text);
-    // A single revision may be the user's own choice, a group or a union is ours; with a list of
-    // nodes it makes no difference, as the list decides the revision.
-    const bool ours = stripped && (stripped->bound.revisions.size() > 1 || node_list);
+    if (!stripped) return text;
+    const auto revisions = revisions_in(text);
+    const bool was_ours = revisions == revisions_in(now) && revisions != revisions_in(own);
+    const bool ours = revisions.size() > 1 || node_list || was_ours || stripped->original == own;
     return ours ? stripped->original : text;
 }
 
@@ -53,19 +66,13 @@ Known known(const Job& job, std::string id, const FreshMarks& fresh) {
     out.changed = true;
     // The field that nobody has touched is still what the mark says.
     const bool listed = !job.requested_nodes.empty();
-    if (job.features != out.mark->now) out.mark->features = own_part(job.features, listed);
-    if (job.prefer != out.mark->now_prefer) out.mark->prefer = own_part(job.prefer, listed);
+    if (job.features != out.mark->now)
+        out.mark->features = own_part(job.features, listed, out.mark->features, out.mark->now);
+    if (job.prefer != out.mark->now_prefer)
+        out.mark->prefer = own_part(job.prefer, listed, out.mark->prefer, out.mark->now_prefer);
     out.mark->now = job.features;
     out.mark->now_prefer = job.prefer;
     return out;
-}
-
-// The revisions of a bound, so that the same group in another order is not a change.
-std::vector<std::string> revisions_in(const std::string& text) {
-    auto stripped = strip_bound(text);
-    if (!stripped) return {};
-    std::ranges::sort(stripped->bound.revisions);
-    return stripped->bound.revisions;
 }
 
 bool same_bound(const std::string& a, const std::string& b) {
@@ -271,7 +278,23 @@ std::vector<JobChange> steps_of(const JobChange& change) {
     rest.features.reset();
     rest.prefer.reset();
     if (constraint.empty() || rest.empty()) return {change};
-    return {std::move(constraint), std::move(rest)};
+    std::vector<JobChange> steps;
+    if (change.admin_comment && !parse_guard_mark(change.seen.admin_comment)) {
+        // What its user gave, before anything else of the job is ours: slurmctld may end between
+        // the steps.
+        JobChange first = change;
+        first.features.reset();
+        first.prefer.reset();
+        first.hold = first.release = first.start_now = false;
+        Mark mark;
+        mark.features = mark.now = change.seen.features;
+        mark.prefer = mark.now_prefer = change.seen.prefer;
+        first.admin_comment = write_guard_mark(change.seen.admin_comment, mark);
+        steps.push_back(std::move(first));
+    }
+    steps.push_back(std::move(constraint));
+    steps.push_back(std::move(rest));
+    return steps;
 }
 
 bool still_as_seen(const Job& job, const JobChange& change) {

@@ -44,6 +44,7 @@ struct JobChange {
 // CHANGE as the updates that carry it out, in order, the next only when the one before was taken.
 // slurmctld takes the fields of one update after the other and keeps what it took before one that
 // it refuses (a feature that it has just lost): a mark or a release must not go with a constraint.
+// A job without a mark gets a true one first.
 std::vector<JobChange> steps_of(const JobChange& change);
 
 // So often may cohort-gate send a job back; then it is held.

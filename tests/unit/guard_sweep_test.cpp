@@ -245,14 +245,47 @@ void changed_by_its_user() {
     expect_features(jobs[0], "gpu&rev_b");
 }
 
+// Killed or changed between two updates: the mark tells the user's part from ours all the same.
+void a_mark_that_is_behind() {
+    const auto given_back = [](const std::string& own, const std::string& now,
+                               const std::string& features) {
+        Job job = pending(1, 2, features);
+        Mark mark;
+        mark.features = lengthen(own);
+        mark.now = lengthen(now);
+        job.admin_comment = write_guard_mark("", mark);
+        std::vector<Job> jobs = {job};
+        carry_out(jobs, plan(uniform(), jobs));
+        return shorten(jobs[0].features);
+    };
+    // Its user has changed his part, the bound beside it is ours.
+    unit::expect_equal(given_back("", "rev_a", "gpu&rev_a"), std::string("gpu"));
+    // Bound anew, and slurmctld ended before the mark was written.
+    unit::expect_equal(given_back("gpu", "gpu&rev_a", "gpu&rev_b"), std::string("gpu"));
+    unit::expect_equal(given_back("gpu", "gpu", "gpu&rev_b"), std::string("gpu"));
+    // The user's own choice of a revision is not ours to take.
+    unit::expect_equal(given_back("rev_a", "rev_a", "gpu&rev_a"), std::string("gpu&rev_a"));
+    unit::expect_equal(given_back("gpu", "gpu&rev_a", "x&rev_b"), std::string("x&rev_b"));
+}
+
 // A constraint that slurmctld refuses must leave the job as it was: held, and without a mark.
 void first_the_constraint() {
     JobChange change;
     change.id = "7";
+    change.seen = {"gpu", "", ""};
     change.features = "rev_a";
     change.admin_comment = "mark";
     change.release = change.start_now = true;
-    const auto steps = steps_of(change);
+    auto steps = steps_of(change);
+    unit::expect_equal(steps.size(), std::size_t{3});
+    const auto first = parse_guard_mark(steps[0].admin_comment.value_or(""));
+    unit::expect(first && first->features == "gpu" && first->now == "gpu" && !steps[0].features &&
+                     !steps[0].release && !steps[0].start_now,
+                 "what its user gave, before anything of it is ours");
+    Mark mark;
+    mark.now = "rev_b";
+    change.seen.admin_comment = write_guard_mark("", mark);
+    steps = steps_of(change);
     unit::expect_equal(steps.size(), std::size_t{2});
     unit::expect(steps[0].features == "rev_a" && !steps[0].admin_comment && !steps[0].release &&
                      !steps[0].start_now,
@@ -444,6 +477,7 @@ int main() {
              the_queue_of_a_cohort_that_begins_to_roll},
             {"a job that its user has changed gets back what he gave", changed_by_its_user},
             {"no mark and no release before the constraint stands", first_the_constraint},
+            {"a mark that is behind its job", a_mark_that_is_behind},
             {"a job that changed since the plan", a_plan_that_is_overtaken},
             {"detach: every trace is taken off", every_trace_is_taken_off},
             {"modify: features are bound as at submission", features_are_bound_as_at_submission},
