@@ -9,6 +9,7 @@ import pytest
 import slurmconf
 from machines import wait_until
 from namespace import LAB
+from test_guard import seen
 from test_main_job import extra, submit_rebuild
 
 CLOUD = ["n2", "n3", "n4"]
@@ -79,6 +80,7 @@ def test_sleeping_nodes_are_adopted_by_what_they_will_be(site):
     order(site, "v1")
     wait_until(lambda: all(extra(site, n)["cohort_rev"] == site.v1 for n in ("n2", "n3")), 30, "and of v1 again", 0.3)
     assert not extra(site, "n4") and "n3 sleeps, and will be rev_" in site.log("ctl.syslog")
+    wait_until(lambda: all(seen(site).get(n) == site.v1 for n in ("n2", "n3")), 30, "the plugin knows it", 0.2)
 
 
 def test_a_job_wakes_two_nodes_and_they_go_when_idle(site):
