@@ -173,7 +173,8 @@ def test_slurmctld_ends_in_each_phase(cluster, phase, way: str) -> None:
         return
     finish(cluster, ["n1"], image)
     assert rebuilds(cluster, "n1") == count + 1, "rebuilt once"
-    assert len(cluster.boots("n1")) == boots + 1
+    # A slurmctld that has lost the job's start launches it again: the image is right by then, a reboot.
+    assert boots < len(cluster.boots("n1")) <= boots + (2 if way == "KILL" else 1)
 
 
 def test_advance_killed_between_any_two_acts_and_two_at_once(cluster) -> None:

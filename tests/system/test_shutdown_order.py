@@ -36,7 +36,7 @@ for device in null zero full random urandom tty; do
     touch "dev/$device"
     mount --bind "/dev/$device" "dev/$device"
 done
-mkdir dev/told old  # what is mounted under /dev, systemd leaves alone at a shutdown
+mkdir -p dev/told old  # what is mounted under /dev, systemd leaves alone at a shutdown
 mount --bind "$LOG" dev/told
 rm -rf etc/systemd/system/* etc/fstab
 cp -r "$UNITS"/. etc/systemd/system/
