@@ -12,6 +12,8 @@ libcohort_la_SOURCES = \
 	common/json.hpp \
 	common/log.cpp \
 	common/log.hpp \
+	common/look_request.cpp \
+	common/look_request.hpp \
 	common/node_record.cpp \
 	common/node_record.hpp \
 	common/profile.cpp \

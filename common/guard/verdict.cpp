@@ -241,7 +241,7 @@ class Judge {
     bool has_cpus(const NodeSet& nodes) const {
         if (request_.overcommit || request_.cpus <= nodes.count()) return true;
         std::uint64_t cpus = 0;
-        nodes.for_each([&](std::size_t i) { cpus += view_.snapshot().nodes[i].cpus; });
+        nodes.for_each([&](std::size_t i) { cpus += view_.cpus(i); });
         return cpus >= request_.cpus;
     }
 

@@ -30,8 +30,10 @@ GuardView::GuardView(std::shared_ptr<const Snapshot> snapshot,
 void GuardView::index_nodes() {
     const auto& nodes = snapshot_->nodes;
     none_ = all_ = available_ = labelled_ = NodeSet(nodes.size());
+    cpus_.reserve(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const Node& node = nodes[i];
+        cpus_.push_back(node.cpus);
         if (node.state.base == NodeState::Base::future) continue;
         all_.add(i);
         if (node.state.available()) available_.add(i);

@@ -64,6 +64,8 @@ class GuardView {
     const NodeSet* reservation(std::string_view name) const;  // nullptr: no such reservation
     const NodeSet* default_partition() const;
     std::size_t position(const std::string& node) const;  // npos: no such node
+    // Beside each other: a job of many tasks is counted out in every submission.
+    std::uint32_t cpus(std::size_t node) const { return cpus_[node]; }
 
   private:
     struct Hash {
@@ -84,6 +86,7 @@ class GuardView {
     std::vector<std::string> revisions_;
     std::vector<NodeSet> revision_nodes_;
     std::vector<bool> live_;
+    std::vector<std::uint32_t> cpus_;
     Sets features_, partitions_, reservations_;
     std::string default_partition_;
 };

@@ -142,7 +142,7 @@ void initialise_library() {
 
 Result<std::vector<Node>> load_nodes() {
     node_info_msg_t* raw = nullptr;
-    if (slurm_load_node(0, &raw, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+    if (slurm_load_node(0, &raw, SHOW_ALL) != SLURM_SUCCESS)
         return rpc_failure("the nodes", errno);
     const NodeMessage message(raw);
     std::vector<Node> nodes;
@@ -157,7 +157,7 @@ Result<std::vector<Node>> load_nodes() {
 Result<Node> load_node(const std::string& name) {
     node_info_msg_t* raw = nullptr;
     std::string copy = name;  // the API takes a mutable pointer
-    if (slurm_load_node_single(&raw, copy.data(), SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+    if (slurm_load_node_single(&raw, copy.data(), SHOW_ALL) != SLURM_SUCCESS)
         return rpc_failure("node " + name, errno);
     const NodeMessage message(raw);
     for (std::uint32_t i = 0; i < message->record_count; ++i)

@@ -108,7 +108,8 @@ void start() {
     fresh->refresher.start();
     // 60 ms: on 22.05 a call before the port is open costs a second.
     fresh->thread = std::make_unique<RefreshThread>(
-        "cohort", milliseconds(60), [owner = fresh.get()] { return owner->refresher.step(); });
+        "cohort", milliseconds(60), [owner = fresh.get()] { return owner->refresher.step(); },
+        [owner = fresh.get()] { return owner->refresher.asked(); });
     plugin = new std::shared_ptr<Plugin>(std::move(fresh));
     static std::once_flag once;
     std::call_once(once, stop_at_exit);

@@ -3,17 +3,23 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <unistd.h>
 
 #include "common/guard/emergency.hpp"
 #include "common/log.hpp"
+#include "common/look_request.hpp"
 #include "common/rebuild_mark.hpp"
 
 namespace cohort {
 namespace {
 
 using std::chrono::milliseconds;
+
+// Between two readings when somebody asks for one.
+constexpr milliseconds least_rest{2000};
+constexpr milliseconds longest_wait{5000};
 
 // Nothing of one user's or of all jobs but the rebuild jobs that still hold or want a node.
 std::vector<RebuildJob> rebuild_jobs_among(const std::vector<Job>& jobs,
@@ -47,13 +53,26 @@ void Refresher::start() {
     publish();
 }
 
+bool Refresher::asked() const {
+    return last_asked_for_a_look(config_.state_dir()) != asked_;
+}
+
+void Refresher::take_request() {
+    if (!asked()) return;
+    asked_ = last_asked_for_a_look(config_.state_dir());
+    cluster_due_ = std::min(cluster_due_, soonest_);
+    step_due_ = std::min(step_due_, cluster_due_);
+    owes_answer_ = true;
+}
+
 milliseconds Refresher::refresh_interval(Clock::duration took) const {
     const auto policy = config_.policy();
     const Settings& settings = policy->configuration ? policy->configuration->site : Settings{};
-    // slurmctld answers under its locks: ten thousand nodes take it 30 to 70 ms. At most one
-    // percent of its time is ours, but a World must not grow stale between two readings.
-    const auto fair = std::chrono::ceil<milliseconds>(took * 100);
-    return std::min(std::max(settings.refresh, fair), settings.stale_after / 3);
+    // slurmctld answers under its locks: ten thousand nodes take it 20 to 70 ms. At most one
+    // percent of its time is ours, and the canary and the jobs take a third of that; but a World
+    // must not grow stale between two readings.
+    const auto fair = std::chrono::ceil<milliseconds>(took * 150);
+    return std::min(std::max(settings.refresh, fair), settings.stale_after / 2);
 }
 
 milliseconds Refresher::step() {
@@ -62,6 +81,7 @@ milliseconds Refresher::step() {
         publish();
         return milliseconds(500);
     }
+    take_request();
     if (only_canary()) return canary_interval;
     Status read;
     bool anything = false;
@@ -71,6 +91,9 @@ milliseconds Refresher::step() {
         read = read_cluster();
         const auto took = now_() - began;
         cluster_due_ = now_() + (read ? refresh_interval(took) : milliseconds(250));
+        soonest_ = std::min(cluster_due_, now_() + std::clamp<Clock::duration>(
+                                                       took * 20, least_rest, longest_wait));
+        if (read && std::exchange(owes_answer_, false)) writer_.write_in_any_case();
         if (read && caretaker_.look(snapshot_, *config_.policy()))
             cluster_due_ = now_() + milliseconds(20);  // see what the repair has made of it
         if (read && first_jobs_) caretaker_.consider(std::move(*first_jobs_), snapshot_->started);

@@ -46,6 +46,10 @@ class Refresher {
     // Does what is due; returns how long there is nothing to do (at most).
     std::chrono::milliseconds step();
 
+    // Has a program asked for a look (common/look_request.hpp) since the last step? The cluster is then
+    // read two to five seconds after the last reading, by what that took. The thread's own, as step().
+    bool asked() const;
+
     // While rebuild jobs exist they are read this often (less often when there are very many), so
     // that one that was cancelled stops blocking its node soon.
     static constexpr std::chrono::milliseconds jobs_interval{500};
@@ -56,6 +60,7 @@ class Refresher {
 
   private:
     bool only_canary();
+    void take_request();
     bool jobs_are_due() const;
     Status read_cluster();
     Status read_jobs();
@@ -84,6 +89,9 @@ class Refresher {
     std::uint64_t generation_ = 0, admitted_ = 0;
     bool all_jobs_read_ = false;  // once, to find what an earlier process let in
     Clock::time_point cluster_due_{}, jobs_due_{}, step_due_{}, accounts_due_{};
+    Clock::time_point soonest_{};  // the next reading, when somebody asks for it
+    std::int64_t asked_ = 0;
+    bool owes_answer_ = false;
     std::vector<RebuildJob> rebuild_jobs_;
     std::string complaint_;
     unsigned failures_ = 0;

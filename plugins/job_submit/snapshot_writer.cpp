@@ -25,7 +25,7 @@ void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
                            bool breaker_open, const std::vector<std::string>& open_nodes,
                            const HookSummary& hooks, Clock::time_point now) {
     if (dir.empty()) return;
-    const bool due = now - last_ >= heartbeat;
+    const bool due = now - last_ >= heartbeat || waited_for_;
     std::string body = render_snapshot_body(snapshot.nodes, rebuild_jobs);
     std::string content =
         dir + policy.fault + (breaker_open ? "!" : ".") + text::join(open_nodes, ",") + body;
@@ -50,6 +50,7 @@ void SnapshotWriter::write(const std::string& dir, const Snapshot& snapshot,
                              render_snapshot(header, body), 0644);
     complain(written, dir);
     last_ = now;
+    waited_for_ = false;
     written_ = std::move(content);
 }
 

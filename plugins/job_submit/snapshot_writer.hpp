@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Writes StateDir/snapshot.json (common/snapshot_file.hpp) when the picture has changed, and every
-// ten seconds when it has not. A failure is logged once and never more than an inconvenience: the
+// ten seconds, or when somebody waits for it, when it has not. A failure is logged once and never more than an inconvenience: the
 // file is for programs, the hooks do not need it. One thread.
 #pragma once
 
@@ -23,11 +23,15 @@ class SnapshotWriter {
                const std::vector<std::string>& open_nodes, const HookSummary& hooks,
                Clock::time_point now);
 
+    // The next picture is written though it is the same.
+    void write_in_any_case() { waited_for_ = true; }
+
   private:
     void complain(const Status& written, const std::string& dir);
 
     std::string written_;  // dir and body of the last file
     Clock::time_point last_{};
+    bool waited_for_ = false;
     std::string complaint_;
 };
 

@@ -23,10 +23,31 @@ struct RefreshThread::Shared {
     bool ended = false;
     steady_clock::time_point due;
     Step step;
+    Asked asked;
     std::thread thread;
 
     void run(const char* name);
+    void rest(std::unique_lock<std::mutex>& lock);
 };
+
+namespace {
+
+constexpr milliseconds asked_interval{250};
+
+}  // namespace
+
+void RefreshThread::Shared::rest(std::unique_lock<std::mutex>& lock) {
+    if (!asked) {
+        changed.wait_until(lock, due);
+        return;
+    }
+    const auto look = steady_clock::now() + asked_interval;
+    if (changed.wait_until(lock, std::min(due, look)) == std::cv_status::no_timeout) return;
+    lock.unlock();
+    const bool wanted = asked();
+    lock.lock();
+    if (wanted) due = steady_clock::now();
+}
 
 void RefreshThread::Shared::run(const char* name) {
     ::pthread_setname_np(::pthread_self(), name);
@@ -34,7 +55,7 @@ void RefreshThread::Shared::run(const char* name) {
     while (!stopping) {
         // wake() may move the time in either order with the wait.
         if (const auto now = steady_clock::now(); now < due) {
-            changed.wait_until(lock, due);
+            rest(lock);
             continue;
         }
         due = steady_clock::time_point::max();
@@ -52,10 +73,11 @@ void RefreshThread::Shared::run(const char* name) {
     changed.notify_all();
 }
 
-RefreshThread::RefreshThread(const char* name, milliseconds delay, Step step)
+RefreshThread::RefreshThread(const char* name, milliseconds delay, Step step, Asked asked)
     : shared_(std::make_shared<Shared>()) {
     shared_->due = steady_clock::now() + delay;
     shared_->step = std::move(step);
+    shared_->asked = std::move(asked);
     // Slurm's signals belong to Slurm's threads.
     sigset_t all, before;
     ::sigfillset(&all);

@@ -5,6 +5,7 @@
 // The owner stops it before what STEP uses goes away; stop() waits for a step in progress, which
 // may hang in an RPC, and gives up after a limit: then the thread is left behind and returns from
 // that step on its own, so STEP must own what it uses.
+// While it rests it asks ASKED a few times a second whether the next step is wanted sooner.
 #pragma once
 
 #include <chrono>
@@ -17,10 +18,12 @@ class RefreshThread {
   public:
     // STEP does what is due and returns how long to rest.
     using Step = std::function<std::chrono::milliseconds()>;
+    // Cheap; no RPC.
+    using Asked = std::function<bool()>;
 
     // NAME has at most 15 characters. The first step comes after DELAY. May throw
     // std::system_error.
-    RefreshThread(const char* name, std::chrono::milliseconds delay, Step step);
+    RefreshThread(const char* name, std::chrono::milliseconds delay, Step step, Asked asked = {});
     RefreshThread(const RefreshThread&) = delete;
     RefreshThread& operator=(const RefreshThread&) = delete;
     ~RefreshThread();

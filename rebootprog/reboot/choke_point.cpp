@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/log.hpp"
+#include "common/look_request.hpp"
 #include "rebootprog/site/picture.hpp"
 
 namespace cohort {
@@ -32,6 +33,8 @@ void wait_until_open(const std::string& state_dir, const Settings& settings,
     const auto begin = std::chrono::steady_clock::now();
     const double since = seconds_now();
     const auto limit = begin + std::min<Duration>(longest, (deadline - begin) / 3);
+    if (auto asked = ask_for_a_look(state_dir); !asked)
+        log::info("{}: waiting for the plugin's next look: {}", node, asked.error().message);
     while (true) {
         switch (look_at_gate(state_dir, settings, node, since, seconds_now())) {
             case Gate::open:

@@ -3,8 +3,10 @@
 """What the guard costs a real slurmctld of ten thousand defined nodes, and what Lua would.
 
 Usage: bench_guard.py --stage DIR --verdict PROGRAM [--rounds N]    (root; `make bench` does it)
-  the verdict against the same rule in Lua, in turn (needs lua; job_submit/lua embeds it)
-  sbatch rate with and without the plugin, in turn, each after a restart of slurmctld
+  the verdict: p99 at most 50 us (processor time), and against the same rule in Lua, in turn (needs lua;
+  job_submit/lua embeds it)
+  sbatch rate with the plugin, without it, and without it for jobs that ask by themselves for what the
+  plugin would have bound them to (Slurm's own work for a constraint), in turn, each after a restart of slurmctld
   the time inside the hook, as the plugin itself reports it (StateDir/snapshot.json, scohort metrics)
   restart to all labels back; memory of slurmctld
   the share of slurmctld's time that the thread's and the timer's questions take (sdiag)
@@ -33,19 +35,26 @@ from machines import wait_until  # noqa: E402
 NODES, JOBS = 10000, 100
 A, B = "rev_" + "a" * 16, "rev_" + "b" * 16
 HALVES = ((f"c[1-{NODES // 2}]", A), (f"c[{NODES // 2 + 1}-{NODES}]", B))
-TARGETS = {"lua": 20, "labels": 5.0, "share": 0.01, "hook": 50}
+TARGETS = {"lua": 20, "labels": 5.0, "share": 0.01}
+SETTLE = 15  # after a restart, seconds
 # Held: the queue's length is the same in every round.
 SUBMIT = f"""
-import subprocess, time
+import subprocess, sys, time
 begin = time.perf_counter()
 for _ in range({JOBS}):
-    subprocess.run(["sbatch", "-H", "-N2", "-p", "big", "--wrap", "true"], check=True, capture_output=True)
+    subprocess.run(["sbatch", "-H", "-N2", "-p", "big", *sys.argv[1:], "--wrap", "true"], check=True, capture_output=True)
 print({JOBS} / (time.perf_counter() - begin))
 """
 
 
 def spread(values: list[float]) -> str:
     return f"{statistics.median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
+
+
+def verdicts(program: str) -> bool:
+    done = subprocess.run([program], capture_output=True, text=True)
+    print(done.stdout, end="")
+    return done.returncode == 0
 
 
 def against_lua(program: str, rounds: int) -> bool:
@@ -113,25 +122,32 @@ def controller(stage: str, rounds: int) -> bool:
         for names, label in HALVES:
             lab.run("scontrol", "update", f"NodeName={names}", "Extra=" + json.dumps({"cohort_rev": label}), timeout=120)
         rates: list[float] = []
+        asked: list[float] = []
         each: list[float] = []
         labels, with_mb, without_mb, inside = [], [], [], []
         for _ in range(rounds):
             labels.append(restart(lab, plugin=True))
-            time.sleep(3)
+            time.sleep(SETTLE)
             ours = float(lab.out("python3", "-c", SUBMIT, user="alice", timeout=300))
             with_mb.append(memory(lab))
             inside.append(hook(lab))
             restart(lab, plugin=False)
-            time.sleep(3)
+            time.sleep(SETTLE)
             plain = float(lab.out("python3", "-c", SUBMIT, user="alice", timeout=300))
             without_mb.append(memory(lab))
+            for names, label in HALVES:
+                lab.run("scontrol", "update", f"NodeName={names}", f"AvailableFeatures={label}", f"ActiveFeatures={label}",
+                        timeout=120)  # fmt: skip
+            same = float(lab.out("python3", "-c", SUBMIT, "-C", f"[{A}|{B}]", user="alice", timeout=300))
             rates.append(ours / plain)
+            asked.append(ours / same)
             each.append(ours)
             lab.run("scancel", "-u", "alice", timeout=120)
-        print(f"sbatch rate with the plugin: {spread(each)} a second, {spread(rates)} of that without")
+        print(f"sbatch rate with the plugin: {spread(each)} a second, {spread(rates)} of that without, "
+              f"{spread(asked)} of that without for jobs with the same constraint")
         print(f"inside the hook: median {spread([h['median_us'] for h in inside])} us, p99 "
               f"{spread([h['p99_us'] for h in inside])} us, longest {max(h['max_us'] for h in inside):.0f} us, "
-              f"{sum(h['calls'] for h in inside)} calls (target: p99 {TARGETS['hook']} us)")  # fmt: skip
+              f"{sum(h['calls'] for h in inside)} calls")  # fmt: skip
         print(f"restart to all labels back: {spread(labels)} s (target {TARGETS['labels']})")
         print(f"memory of slurmctld: {spread(with_mb)} MB with, {spread(without_mb)} MB without")
         restart(lab, plugin=True)
@@ -140,8 +156,7 @@ def controller(stage: str, rounds: int) -> bool:
         share = sum(took.values()) / 60
         print(f"RPC time in 60 s: the plugin's thread {took.get('slurm', 0):.2f} s, the timer {took.get('root', 0):.2f} s, "
               f"{100 * share:.2f} % of slurmctld's time (target {100 * TARGETS['share']:.0f} %)")  # fmt: skip
-        good = (statistics.median(labels) <= TARGETS["labels"] and share <= TARGETS["share"]
-                and statistics.median([h["p99_us"] for h in inside]) <= TARGETS["hook"])  # fmt: skip
+        good = statistics.median(labels) <= TARGETS["labels"] and share <= TARGETS["share"]
     return good
 
 
@@ -152,7 +167,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     namespace.reexecute([sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]], "bench")
-    good = against_lua(options.verdict, options.rounds)
+    good = verdicts(options.verdict)
+    good = against_lua(options.verdict, options.rounds) and good
     good = controller(str(Path(options.stage).resolve()), options.rounds) and good
     print("targets " + ("met" if good else "MISSED"))
     return 0 if good else 1

@@ -55,7 +55,7 @@ def records(lab: Lab) -> dict[str, dict[str, str]]:
 
 def bound(lab: Lab) -> int:
     """Of all jobs of the queue."""
-    return lab.out("squeue", "-h", "-p", "big", "-o", "%f", timeout=120).count("rev_")
+    return sum("rev_" in line for line in lab.out("squeue", "-h", "-p", "big", "-o", "%f", timeout=120).splitlines())
 
 
 def delays(lab: Lab, count: int) -> list[float]:

@@ -91,6 +91,26 @@ int main() {
                  expect(!thread.stop(milliseconds(20)), "does not wait for ever");
                  *go_on = true;
              }},
+            {"a rest ends when somebody asks for it",
+             [] {
+                 std::atomic<int> steps{0};
+                 std::atomic<bool> wanted{false};
+                 RefreshThread thread(
+                     "asked", milliseconds(0),
+                     [&steps] {
+                         ++steps;
+                         return milliseconds(60000);
+                     },
+                     [&wanted] { return wanted.exchange(false); });
+                 for (int i = 0; i < 1000 && steps < 1; ++i)
+                     std::this_thread::sleep_for(milliseconds(5));
+                 expect_equal(steps.load(), 1);
+                 wanted = true;
+                 for (int i = 0; i < 1000 && steps < 2; ++i)
+                     std::this_thread::sleep_for(milliseconds(5));
+                 expect_equal(steps.load(), 2);
+                 expect(thread.stop(milliseconds(5000)), "and ends when told");
+             }},
             {"a step that throws does not end the thread",
              [] {
                  std::atomic<int> steps{0};

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/look_request.hpp"
 #include "common/file.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_mark.hpp"
@@ -393,6 +394,32 @@ void config_rules(std::vector<Rule>& rules) {
 }
 
 void file_rules(std::vector<Rule>& rules) {
+    rules.push_back(
+        {"who asks for a look gets a newer snapshot.json, though nothing has changed", [] {
+             Bench b;
+             b.cluster.takes = milliseconds(30);  // ten thousand nodes: read every 10 s
+             b.step();
+             b.step(60);
+             const auto started = [&] {
+                 return parse_snapshot(*read_file(b.state("snapshot.json"), 10000), "f")
+                     ->header.started;
+             };
+             const double first = started();
+             const auto pictures = [&] { return b.world.get()->snapshot->generation; };
+             const auto before = pictures();
+             b.step(4);
+             expect(!b.refresher->asked() && pictures() == before, "at rest");
+             expect(ask_for_a_look(b.dir + "/state-cohort").has_value(), "touched");
+             expect(b.refresher->asked(), "seen");
+             b.step(0);
+             expect(pictures() == before + 1 && !b.refresher->asked(), "read at once");
+             expect(started() > first, "and told");
+             expect(ask_for_a_look(b.dir + "/state-cohort").has_value(), "touched again");
+             b.step(1);
+             expect_equal(pictures(), before + 1);
+             b.step(3);
+             expect_equal(pictures(), before + 2);
+         }});
     rules.push_back({"snapshot.json tells programs what the hooks see", [] {
                          Bench b;
                          b.cluster.state.nodes[0].record.revision = "rev_0123456789abcdef";

@@ -141,8 +141,8 @@ milliseconds GuardCaretaker::work(const Policy& policy, bool off) {
     }
     if (idle && now_() >= jobs_due_) read_jobs();
     if (sent_ < changes_.size() && now_() >= send_due_) {
-        send(std::max<std::size_t>(1, settings.sweep_rate * send_interval.count() / 1000));
         send_due_ = now_() + send_interval;
+        send(std::max<std::size_t>(1, settings.sweep_rate * send_interval.count() / 1000));
     }
     const auto due = sent_ < changes_.size() ? send_due_ : jobs_due_;
     return std::clamp(std::chrono::ceil<milliseconds>(due - now_()), milliseconds(10), long_time);
