@@ -38,7 +38,7 @@ EXTRA_DIST += \
 	tests/lab/syslogd.py \
 	tests/lab/workload.py
 
-# What nearly every file includes, compiled once: ./demo uses it (build_quickly in prepare.sh). Its
+# What nearly every file includes, compiled once: ./demo and ./check use it (build in prepare.sh). Its
 # options must be those of the library objects, or the compiler passes over it.
 precompiled.hpp.gch: tests/lab/precompiled.hpp
 	$(AM_V_GEN)sed '/^.pragma once/d' $(srcdir)/tests/lab/precompiled.hpp >precompiled.hpp
