@@ -66,7 +66,7 @@ ReconcileAct judge_stale(const Node& node, const ReconcileView& view) {
         const std::string busy = job ? job_words(*job) : "it is " + node.state.text();
         if (has_gone_reason(node) && node.state.drain)
             return act(Kind::keep, busy + ": drained, deleted when it is free");
-        return act(Kind::drain, std::string(gone_reason) + "; " + busy);
+        return act(Kind::drain, fmt::format("{}; {}", gone_reason, busy));
     }
     if (const auto* waiting = find(view.wanted_by, node.name))
         return act(Kind::keep, "waiting job " + *waiting + " names it");
