@@ -90,7 +90,9 @@ milliseconds Refresher::step() {
         const auto began = now_();
         read = read_cluster();
         const auto took = now_() - began;
-        cluster_due_ = now_() + (read ? refresh_interval(took) : milliseconds(250));
+        // One slow answer, as while slurmctld starts, is not the size of the cluster.
+        const auto usual = std::min<Clock::duration>(took, std::exchange(last_took_, took));
+        cluster_due_ = now_() + (read ? refresh_interval(usual) : milliseconds(250));
         soonest_ = std::min(cluster_due_, now_() + std::clamp<Clock::duration>(
                                                        took * 20, least_rest, longest_wait));
         if (read && std::exchange(owes_answer_, false)) writer_.write_in_any_case();

@@ -90,6 +90,7 @@ class Refresher {
     bool all_jobs_read_ = false;  // once, to find what an earlier process let in
     Clock::time_point cluster_due_{}, jobs_due_{}, step_due_{}, accounts_due_{};
     Clock::time_point soonest_{};  // the next reading, when somebody asks for it
+    Clock::duration last_took_{};
     std::int64_t asked_ = 0;
     bool owes_answer_ = false;
     std::vector<RebuildJob> rebuild_jobs_;
