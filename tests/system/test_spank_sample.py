@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -44,7 +45,9 @@ def test_the_job_is_requeued_without_a_hold_and_completes_elsewhere(lab, bad):
     assert shown["Priority"] != "0" and "held" not in shown["Reason"], "nobody has to release it"
     on(lab, bad, "cohort-node report")  # cohort-report.path
     assert lab.node(bad)["Reason"].startswith("cohort: the task profile is not usable")
-    # Slurm lets a requeued job wait for two minutes: not a test's time.
+    # Slurm lets a requeued job wait for two minutes: not a test's time. But slurmd takes credentials of the second
+    # in which the old one was revoked for revoked ones.
+    time.sleep(2)
     lab.run("scontrol", "update", f"jobid={job}", "starttime=now")
     lab.wait_job(job, seconds=90)
     good = sorted(set(lab.nodes) - {bad})
