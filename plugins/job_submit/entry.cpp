@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #include "common/text.hpp"
 #include "plugins/job_submit/conversion.hpp"
 #include "plugins/job_submit/guard/guard_hooks.hpp"
+#include "plugins/job_submit/guard/same_update.hpp"
 #include "plugins/job_submit/hook_times.hpp"
 #include "plugins/job_submit/hooks.hpp"
 #include "plugins/job_submit/refresher.hpp"
@@ -164,6 +166,7 @@ void strip(job_desc_msg_t& job) {
 
 // Slurm asks for the components of one het job one after the other in one thread.
 thread_local guard::HetChoice het_choice;
+thread_local SameUpdate same_update;
 
 // Whom the guard lets do what it refuses to users: operators and administrators of slurmdbd too.
 bool is_admin(const World& world, std::uint32_t uid) {
@@ -225,8 +228,9 @@ int modify_placement(job_desc_msg_t& job, std::uint32_t uid, char** message) {
     if (job.account && !is_trusted(uid) &&
         refuse_account(*world, slurm::given(job.user_id).value_or(uid), job.account, message))
         return ESLURM_INVALID_ACCOUNT;
-    const auto answer = (*plugin)->guard_hooks.modify(id, read_placement_change(job),
-                                                      {is_admin(*world, uid)}, Clock::now());
+    auto change = same_update.as_given(&job, id, read_placement_change(job));
+    const auto answer =
+        (*plugin)->guard_hooks.modify(id, change, {is_admin(*world, uid)}, Clock::now());
     if (!answer.message.empty()) tell(message, answer.message);
     if (answer.refused) {
         log::info("change of job {} by uid {} refused: {}", id, uid,
@@ -234,6 +238,7 @@ int modify_placement(job_desc_msg_t& job, std::uint32_t uid, char** message) {
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     }
     apply(answer, job);
+    same_update.remember(&job, id, std::move(change), answer);
     return SLURM_SUCCESS;
 }
 

@@ -13,6 +13,7 @@ libjobsubmit_la_SOURCES = \
 	plugins/job_submit/guard/guard_hooks.hpp \
 	plugins/job_submit/guard/guard_world.cpp \
 	plugins/job_submit/guard/guard_world.hpp \
+	plugins/job_submit/guard/same_update.hpp \
 	plugins/job_submit/hook_times.hpp \
 	plugins/job_submit/hooks.cpp \
 	plugins/job_submit/hooks.hpp \

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plugins/job_submit/guard/caretaker.hpp"
+#include "plugins/job_submit/guard/same_update.hpp"
 #include "tests/unit/guard_world.hpp"
 #include "tests/unit/unit.hpp"
 
@@ -291,6 +292,34 @@ int main() {
                  unit::expect(!bench.hooks.modify("7", change, {true}, now).refused, "admin");
                  unit::expect(bench.hooks.modify("8", change, {}, now).refused, "cannot tell");
                  unit::expect(!bench.hooks.modify("8", {}, {}, now).refused, "no placement");
+             }},
+            {"the second component of one update does not take our bound for its user's wish",
+             [] {
+                 Bench bench(mixed());
+                 auto first = pending(30), second = pending(31);
+                 first.het_id = second.het_id = 30;
+                 bench.source.queue = {first, second};
+                 bench.run(4);
+                 SameUpdate memory;
+                 const int description = 0;  // stands for Slurm's
+                 guard::PlacementChange desc;
+                 desc.features = "";
+                 desc.prefer = "";
+                 for (int component = 0; component < 2; ++component) {
+                     auto change = memory.as_given(&description, "30", desc);
+                     unit::expect_equal(change.features.value_or("-"), std::string());
+                     const auto answer = bench.hooks.modify("30", change, {}, now);
+                     unit::expect(!answer.refused && answer.features, answer.message);
+                     memory.remember(&description, "30", change, answer);
+                     desc.features = answer.features;  // what apply() does
+                     if (answer.prefer) desc.prefer = answer.prefer;
+                 }
+                 for (const auto& [id, mark] : bench.hooks.take_marks())
+                     unit::expect_equal(mark.features, std::string());
+                 unit::expect_equal(*memory.as_given(&description, "31", desc).features,
+                                    *desc.features);
+                 const int other = 0;
+                 unit::expect_equal(*memory.as_given(&other, "30", desc).features, *desc.features);
              }},
             {"what a tick does not show yet is remembered",
              [] {
