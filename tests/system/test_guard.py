@@ -128,6 +128,23 @@ def test_components_of_a_het_job_are_of_one_revision(mixed) -> None:
     mixed.run("scancel", answer.split(";")[0])
 
 
+def test_one_update_of_several_components_is_bound_once(mixed) -> None:
+    """Slurm asks for each of them with one description, in which the answer to the first stands."""
+    number = mixed.out("sbatch", "--parsable", "-H", "-N1", ":", "-N1", "--wrap", "true", user="alice").split(";")[0]
+
+    def features() -> list[str]:
+        lines = mixed.out("scontrol", "-o", "show", "job", number).splitlines()
+        return [line.split("Features=")[1].split()[0] for line in lines]
+
+    wait_until(lambda: mixed.run("scontrol", "update", f"JobId={number}", "Features=gpu", user="alice",
+                                 check=False).returncode == 0, 20, "the thread knows the job", 0.2)  # fmt: skip
+    assert features() in ([f"gpu&{A}"] * 2, [f"gpu&{B}"] * 2)
+    label(mixed, NEW)
+    wait_until(lambda: features() == ["gpu", "gpu"], 30, f"each has what its user gave: {features()}", 0.5)
+    assert "cohort" not in mixed.out("scontrol", "show", "job", number)
+    mixed.run("scancel", number)
+
+
 def test_a_later_update_does_not_escape(mixed) -> None:
     job, _ = held(mixed, "-N2")
     number = job["JobId"]
