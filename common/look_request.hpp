@@ -2,9 +2,10 @@
 //
 // StateDir/look: touched by a program that waits for the plugin's next picture of the cluster.
 //
-// With ten thousand nodes, or a busy slurmctld, the plugin's thread reads the cluster only every ten
-// seconds or more, to stay within one percent of slurmctld's time. What is about to ask the cloud
-// waits for a picture that was begun after its note (choke_point.hpp): it asks for that. Any thread.
+// With ten thousand nodes, or a busy slurmctld, the plugin's thread reads the cluster only every
+// ten seconds or more, to stay within one percent of slurmctld's time. What is about to ask the
+// cloud waits for a picture that was begun after its note (choke_point.hpp): it asks for that. Any
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -410,7 +410,9 @@ class Judge {
                 return hold(Cause::cold, held_cold());
         auto features = add_bound(request_.features, features_, bound);
         auto prefer = prefer_.empty() ? std::optional<std::string>("")
-                                      : add_bound(request_.prefer, prefer_, bound);
+                      : bound_defeats_preference(bound)
+                          ? add_bound("", {}, bound)
+                          : add_bound(request_.prefer, prefer_, bound);
         if (!features || !prefer)
             return cannot(Cause::unclear,
                           refused_unclear(tally_, constraint_text(), "it gets too long"));
@@ -419,6 +421,26 @@ class Judge {
         if (!prefer_.empty()) out_.prefer = std::move(prefer);
         out_.message = told_bound(tally_, bound.text());
         return out_;
+    }
+
+    // No revision of BOUND has the preferred nodes that all of them together have. Slurm 22.05
+    // takes no job whose preference can never be met, so it is left out until its user gets it
+    // back.
+    bool bound_defeats_preference(const Bound& bound) const {
+        std::vector<NodeSet> together;
+        for (const auto& name : bound.revisions) {
+            const NodeSet& nodes = view_.revision(view_.revision_index(name));
+            if (bound.form == Bound::Form::group || together.empty())
+                together.push_back(nodes);
+            else
+                together.front() |= nodes;
+        }
+        const auto met = [&](const NodeSet& nodes) {
+            return std::ranges::any_of(places_, [&](const Place& place) {
+                return place.prefer.count_common(nodes) >= request_.nodes_needed();
+            });
+        };
+        return met(view_.all()) && std::ranges::none_of(together, met);
     }
 
     // --- what cannot be bound ------------------------------------------------------------------

@@ -142,8 +142,7 @@ void initialise_library() {
 
 Result<std::vector<Node>> load_nodes() {
     node_info_msg_t* raw = nullptr;
-    if (slurm_load_node(0, &raw, SHOW_ALL) != SLURM_SUCCESS)
-        return rpc_failure("the nodes", errno);
+    if (slurm_load_node(0, &raw, SHOW_ALL) != SLURM_SUCCESS) return rpc_failure("the nodes", errno);
     const NodeMessage message(raw);
     std::vector<Node> nodes;
     nodes.reserve(message->record_count);

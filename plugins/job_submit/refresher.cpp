@@ -71,8 +71,8 @@ milliseconds Refresher::refresh_interval(Clock::duration took) const {
     // slurmctld answers under its locks: ten thousand nodes take it 20 to 70 ms. At most one
     // percent of its time is ours, and the canary and the jobs take a third of that; but a World
     // must not grow stale between two readings.
-    const auto fair = std::chrono::ceil<milliseconds>(took * 150);
-    return std::min(std::max(settings.refresh, fair), settings.stale_after / 2);
+    const auto fair = std::chrono::ceil<milliseconds>(took * 120);
+    return std::min(std::max(settings.refresh, fair), settings.stale_after / 3);
 }
 
 milliseconds Refresher::step() {

@@ -46,8 +46,9 @@ class Refresher {
     // Does what is due; returns how long there is nothing to do (at most).
     std::chrono::milliseconds step();
 
-    // Has a program asked for a look (common/look_request.hpp) since the last step? The cluster is then
-    // read two to five seconds after the last reading, by what that took. The thread's own, as step().
+    // Has a program asked for a look (common/look_request.hpp) since the last step? The cluster is
+    // then read two to five seconds after the last reading, by what that took. The thread's own, as
+    // step().
     bool asked() const;
 
     // While rebuild jobs exist they are read this often (less often when there are very many), so

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Writes StateDir/snapshot.json (common/snapshot_file.hpp) when the picture has changed, and every
-// ten seconds, or when somebody waits for it, when it has not. A failure is logged once and never more than an inconvenience: the
-// file is for programs, the hooks do not need it. One thread.
+// ten seconds, or when somebody waits for it, when it has not. A failure is logged once and never
+// more than an inconvenience: the file is for programs, the hooks do not need it. One thread.
 #pragma once
 
 #include <string>

@@ -3,9 +3,9 @@
 // The plugin's own memory, when its C++ library is in it: freed pieces of ours in slurmstepd's heap
 // would be what each forked task's malloc() takes first, and each of their pages a copy (measured:
 // three faults a task in _int_malloc). A step's look at the node takes some 100 KB; nothing is
-// given back before the plugin is unloaded: the processes are short-lived, and in the tasks the hooks
-// allocate nothing. Beyond the region malloc() serves. One thread (Slurm calls hooks one after the
-// other).
+// given back before the plugin is unloaded: the processes are short-lived, and in the tasks the
+// hooks allocate nothing. Beyond the region malloc() serves. One thread (Slurm calls hooks one
+// after the other).
 //
 // The C++ library keeps 72 KB by for exceptions when memory is out; Slurm loads each plugin twice.
 // Taken from the heap those would be 36 more pages for each fork: they come from here (linked with

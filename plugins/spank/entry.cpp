@@ -152,8 +152,8 @@ int run_injection(spank_t handle) {
         if (spank_setenv(handle, name.c_str(), value.c_str(), 1) != ESPANK_SUCCESS)
             throw std::bad_alloc();  // Slurm has no other reason in slurmstepd
     }
-    // Slurm writes each variable through a buffer of 256 KB (ENV_BUFSIZE) and leaves it in the heap:
-    // 80 pages that the fork of every task would have to copy.
+    // Slurm writes each variable through a buffer of 256 KB (ENV_BUFSIZE) and leaves it in the
+    // heap: 80 pages that the fork of every task would have to copy.
     if (!before_injection.empty()) ::malloc_trim(0);
     return go_on;
 }

@@ -112,11 +112,18 @@ def test_what_cannot_be_bound_is_refused_with_the_way_out(mixed, options, words)
     assert words in refused(mixed, *options)
 
 
-def test_prefer_is_bound_too(mixed) -> None:
-    job, _ = held(mixed, "-N2", "-C", "gpu", "--prefer=x")
-    assert job["Features"] in {f"gpu&{g}" for g in GROUPS}
-    text = mixed.out("scontrol", "show", "job", job["JobId"])
-    assert any(f"Prefer=x&{g}" in text for g in GROUPS), text
+@pytest.mark.parametrize("prefer, wanted", [("gpu", "gpu&"), ("x", "")])
+def test_prefer_is_bound_too(mixed, prefer: str, wanted: str) -> None:
+    """x: one node of each revision has it. With it no revision could meet the preference, and 22.05 would refuse the job."""
+    job, _ = held(mixed, "-N2", "-C", "x|y", f"--prefer={prefer}")
+    assert job["Features"] in {f"(x|y)&{g}" for g in GROUPS}
+
+    def shown() -> str:
+        return mixed.job(job["JobId"]).get("Prefer", "")
+
+    assert shown() in {wanted + g for g in GROUPS}
+    label(mixed, NEW)
+    wait_until(lambda: shown() == prefer, 30, f"given back: {shown()}", 0.5)
 
 
 def test_components_of_a_het_job_are_of_one_revision(mixed) -> None:

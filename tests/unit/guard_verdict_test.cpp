@@ -100,12 +100,21 @@ int main() {
              [] { expect(mixed(), listed(2, "n1", "[rev_a|rev_b]"), "[rev_a|rev_b]&rev_a"); }},
             {"trap: --prefer replaces the features: it gets the same bound",
              [] {
-                 auto request = job(2, "gpu");
-                 request.prefer = "x";
-                 expect(mixed(), request, "gpu&[rev_a|rev_b] prefer x&[rev_a|rev_b]");
+                 auto request = job(2, "x|y");
+                 request.prefer = "gpu";
+                 expect(mixed(), request, "(x|y)&[rev_a|rev_b] prefer gpu&[rev_a|rev_b]");
                  request.features = "";
                  request.prefer = "x|y";
                  expect(mixed(), request, "[rev_a|rev_b] prefer (x|y)&[rev_a|rev_b]");
+             }},
+            {"a preference that no single revision can meet is left out: Slurm refuses the job "
+             "with it",
+             [] {
+                 auto request = job(2, "gpu");
+                 request.prefer = "x";  // n1 is old, n4 new
+                 expect(mixed(), request, "gpu&[rev_a|rev_b] prefer [rev_a|rev_b]");
+                 request.prefer = "x&y";  // nowhere: Slurm's own refusal
+                 expect(mixed(), request, "gpu&[rev_a|rev_b] prefer x&y&[rev_a|rev_b]");
              }},
             {"brackets in --prefer: both are pinned to one revision",
              [] {
@@ -117,7 +126,9 @@ int main() {
              [] {
                  auto request = job(2, "gpu&[rev_a|rev_b]");
                  request.prefer = "x";
-                 expect(mixed(), request, "gpu&[rev_a|rev_b]&rev_a prefer x&rev_a");
+                 expect(mixed(), request, "gpu&[rev_a|rev_b]&rev_a prefer rev_a");
+                 request.prefer = "gpu";
+                 expect(mixed(), request, "gpu&[rev_a|rev_b]&rev_a prefer gpu&rev_a");
              }},
             {"trap: counts are refused, with the way out",
              [] {

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/look_request.hpp"
 #include "common/file.hpp"
 #include "common/log.hpp"
+#include "common/look_request.hpp"
 #include "common/rebuild_mark.hpp"
 #include "common/snapshot_file.hpp"
 #include "tests/unit/job_submit_fixture.hpp"
