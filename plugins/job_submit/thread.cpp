@@ -44,7 +44,12 @@ void RefreshThread::Shared::rest(std::unique_lock<std::mutex>& lock) {
     const auto look = steady_clock::now() + asked_interval;
     if (changed.wait_until(lock, std::min(due, look)) == std::cv_status::no_timeout) return;
     lock.unlock();
-    const bool wanted = asked();
+    bool wanted = false;
+    try {
+        wanted = asked();
+    } catch (...) {
+        // Memory is out: it is asked again soon.
+    }
     lock.lock();
     if (wanted) due = steady_clock::now();
 }
