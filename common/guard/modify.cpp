@@ -71,6 +71,23 @@ Verdict minimal(Verdict verdict, const PlacementChange& change, const Job& job) 
     return verdict;
 }
 
+bool holds_by_itself(const std::string& constraint, const Request& request) {
+    const auto read = parse_constraint(constraint);
+    const Holds holds = read ? holds_one_revision(*read) : Holds::no;
+    return holds == Holds::pin || (holds == Holds::group && request.required.empty());
+}
+
+// A job that its user has held and releases: slurmctld may take the release and refuse a constraint
+// that comes with it, so the thread binds it first.
+Verdict released(Verdict verdict, const Job& job, const Request& request) {
+    if (verdict.outcome != Outcome::bind) return verdict;
+    if (holds_by_itself(job.features, request) &&
+        (job.prefer.empty() || holds_by_itself(job.prefer, request)))
+        return {};
+    return refuse(Cause::cold, {"cohort: this job is not bound to one software revision yet",
+                                "try again in a few seconds"});
+}
+
 }  // namespace
 
 bool PlacementChange::empty() const {
@@ -80,14 +97,25 @@ bool PlacementChange::empty() const {
 
 Verdict judge_change(const PlacementChange& change, const Job* job, const Caller& caller,
                      const GuardView* view, const ExpandHosts& expand) {
-    if (change.empty()) return change.release && job ? release_of(*job, caller) : Verdict{};
+    const bool release = change.empty();
+    if (release) {
+        if (!change.release || caller.admin) return {};
+        if (job) {
+            auto ours = release_of(*job, caller);
+            const auto mark = current_mark(*job);
+            if (ours.outcome != Outcome::pass || !job->held() || (mark && mark->own)) return ours;
+        }
+    }
     if (caller.admin) return {};
     if (job && !job->pending) return {};  // Slurm refuses
     if (!view || !job)
         return refuse(Cause::cold, {"cohort: the controller has not seen this job since its start",
                                     "try again in a few seconds"});
-    const auto request = merged(change, *job, expand);
+    auto request = merged(change, *job, expand);
     if (!request) return refuse(Cause::unclear, {"cohort: a node list of this job cannot be read"});
+    // What its user held himself nobody has bound, or could bind: it waits in the queue from now
+    // on.
+    if (release) request->queued = true;
     if (job->het_id != 0) {
         // One component at a time: what its siblings are pinned to stays as it is.
         if (change.features &&
@@ -103,14 +131,16 @@ Verdict judge_change(const PlacementChange& change, const Job* job, const Caller
                 if (view->feature(component.pinned).meets(cohort.nodes))
                     component.het_choice.emplace(cohort.name, HetPart{component.pinned});
         }
-        return minimal(judge(component, caller, view), change, *job);
+        auto verdict = minimal(judge(component, caller, view), change, *job);
+        return release ? released(std::move(verdict), *job, *request) : verdict;
     }
     Verdict verdict = judge(*request, caller, view);
     if (verdict.outcome == Outcome::hold) {
         // The job stays as it is: a hold here would be a surprise, and it may be running its wait.
         return refuse(verdict.cause, std::move(verdict.message));
     }
-    return minimal(std::move(verdict), change, *job);
+    verdict = minimal(std::move(verdict), change, *job);
+    return release ? released(std::move(verdict), *job, *request) : verdict;
 }
 
 std::optional<Mark> mark_after(const PlacementChange& change, const Job& job,

@@ -3,10 +3,11 @@
 // The verdict over a change that somebody asks for on a job (job_modify): the same as at
 // submission, for the job that would result.
 //
-// Judged only when a placement field is present; holds, releases of jobs that we do not hold, and
-// every other update pass. What the change does not give is taken from the thread's picture of the
-// job, at most one Refresh old, with the changes of that time laid over it (Overlay). Pure, but for
-// Overlay, which is a value that its owner guards by a mutex.
+// Judged only when a placement field is present, or when a user releases a held job: one that he
+// held himself may have been taken unseen, and nobody could bind it. Holds and every other update
+// pass. What the change does not give is taken from the thread's picture of the job, at most one
+// Refresh old, with the changes of that time laid over it (Overlay). Pure, but for Overlay, which
+// is a value that its owner guards by a mutex.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import judge
 
@@ -52,6 +52,7 @@ class Request:
     excluded: set[str] = field(default_factory=set)
     partitions: list[str] = field(default_factory=lambda: ["main"])
     features: str = ""
+    prefer: str = ""
 
 
 OUT = ("DOWN", "DRAIN", "FAIL", "REBOOT", "NOT_RESPONDING", "INVALID", "MAINT", "UNKNOWN", "POWER")
@@ -85,6 +86,8 @@ def parse(options: list[str]) -> Request:
             request.partitions = next(words).split(",")
         elif word == "-C":
             request.features = next(words)
+        elif word.startswith("--prefer="):
+            request.prefer = word.partition("=")[2]
     request.low = max(request.low, len(request.required), -(-tasks // CPUS))
     request.high = max(request.high, request.low)
     return request
@@ -128,6 +131,14 @@ def around(samples: list[Sample], begin: float, end: float, before: float, after
     return [s for s in samples if s.end >= begin - before and s.begin <= end + after]
 
 
+def refused_by_slurm(request: Request, nodes: dict[str, Node], partitions: dict[str, list[str]]) -> bool:
+    """22.05 takes no job whose preference can never be met, whatever else would do [measured without the plugin]."""
+    if not request.prefer:
+        return False
+    alike = {name: replace(node, label="") for name, node in nodes.items()}
+    return not placement(replace(request, features=request.prefer), alike, partitions)
+
+
 def wrong_refusals(refusals: list[Refusal], samples: list[Sample], partitions: dict[str, list[str]],
                    before: float = 12.0) -> list[str]:  # fmt: skip
     """BEFORE: how old the picture may be by which a hook judges: on a busy machine a third of StaleAfter."""
@@ -138,8 +149,9 @@ def wrong_refusals(refusals: list[Refusal], samples: list[Sample], partitions: d
         near = around(samples, refusal.begin, refusal.end, before, 1.0)
         if len(near) < 3:
             continue
-        chosen = placement(parse(refusal.options), steady(near), partitions)
-        if chosen:
+        request, nodes = parse(refusal.options), steady(near)
+        chosen = placement(request, nodes, partitions)
+        if chosen and not refused_by_slurm(request, nodes, partitions):
             found.append(f"{' '.join(refusal.options)} fits on {','.join(chosen)}: {refusal.text.strip()}")
     return found
 

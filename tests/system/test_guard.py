@@ -152,6 +152,25 @@ def test_one_update_of_several_components_is_bound_once(mixed) -> None:
     mixed.run("scancel", number)
 
 
+def test_a_job_that_its_user_held_does_not_escape_by_its_release(cluster) -> None:
+    """Taken while all was of one revision; its counts cannot be bound."""
+    site_features(cluster)
+    label(cluster, OLD)
+    counts = held(cluster, "-N2", "-C", "gpu*1")[0]["JobId"]
+    plain = held(cluster, "-N2")[0]["JobId"]
+    label(cluster, MIXED)
+
+    def release(number: str) -> bool:
+        return cluster.run("scontrol", "release", number, user="alice", check=False).returncode == 0
+
+    wait_until(lambda: release(plain), 20, "the thread has bound it", 0.2)
+    assert cluster.job(plain)["Features"] in GROUPS
+    assert not release(counts)
+    assert cluster.job(counts)["Priority"] == "0"
+    cluster.run("scancel", "-u", "alice")
+    wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, 60, "all idle")
+
+
 def test_a_later_update_does_not_escape(mixed) -> None:
     job, _ = held(mixed, "-N2")
     number = job["JobId"]

@@ -129,6 +129,8 @@ def sample(when: float, labels: str, waiting: int = 1, features: str = "gpu") ->
     ("-N2 -C gpu&x", ["aab", "aab", "aab"], False),
     ("-N2 -C [gpu|x]", ["aab", "aab", "aab"], True),
     ("-N2 -C gpu*1", ["aab", "aab", "aab"], False),  # by design
+    ("-N2 --prefer=gpu", ["aab", "aab", "aab"], True),
+    ("-N2 --prefer=gpu&x", ["aab", "aab", "aab"], False),  # Slurm's own
     ("-N2", ["aab"], False),  # too little is known
 ])  # fmt: skip
 def test_a_wrong_refusal(options: str, labels: list[str], wrong: bool) -> None:

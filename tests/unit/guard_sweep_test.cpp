@@ -413,6 +413,30 @@ void what_is_no_placement_passes() {
     unit::expect_equal(change(mixed(), held, release, true), std::string("pass"));
 }
 
+void what_its_user_held_is_judged_when_he_releases_it() {
+    PlacementChange release;
+    release.release = true;
+    auto job = pending(1, 2, "gpu*1");  // taken unseen while slurmctld had just started
+    job.priority = 0;
+    unit::expect_equal(change(mixed(), job, release), std::string("refuse"));
+    unit::expect_equal(change(mixed(), job, release, true), std::string("pass"));
+    job.features = "gpu";  // the thread has not come to it
+    unit::expect_equal(change(mixed(), job, release), std::string("refuse"));
+    auto bound = bound_job();
+    bound.priority = 0;
+    unit::expect_equal(change(mixed(), bound, release), std::string("pass"));
+    unit::expect_equal(change(mixed(MixedRevision::hold), job, release), std::string("refuse"));
+    auto single = pending(1, 1);
+    single.priority = 0;
+    unit::expect_equal(change(mixed(), single, release), std::string("pass"));
+    unit::expect_equal(word(judge_change(release, &job, {}, nullptr, expand)),
+                       std::string("refuse"));
+    unit::expect_equal(word(judge_change(release, nullptr, {}, nullptr, expand)),
+                       std::string("refuse"));
+    unit::expect_equal(word(judge_change(release, nullptr, {}, mixed().view().get(), expand)),
+                       std::string("refuse"));
+}
+
 void what_cannot_be_told_is_refused() {
     unit::expect(judge_change(features("gpu"), nullptr, {}, mixed().view().get(), expand).outcome ==
                      Outcome::refuse,
@@ -483,6 +507,8 @@ int main() {
             {"modify: features are bound as at submission", features_are_bound_as_at_submission},
             {"modify: nodes, list, prefer and partition are judged with the rest of the job",
              other_placement_fields_are_judged_with_the_rest_of_the_job},
+            {"a job that its user held is judged when he releases it",
+             what_its_user_held_is_judged_when_he_releases_it},
             {"modify: what is no placement passes, but our hold stays",
              what_is_no_placement_passes},
             {"modify: what cannot be told is refused, but not for administrators",

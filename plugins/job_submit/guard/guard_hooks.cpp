@@ -82,10 +82,7 @@ GuardAnswer GuardHooks::modify(const std::string& id, const guard::PlacementChan
     if (view && all_uniform(*view)) return {};
     std::vector<const Job*> jobs;
     if (world->guard.jobs) jobs = world->guard.jobs->find(id);
-    if (jobs.empty()) {
-        if (change.empty()) return {};
-        return answer_of(guard::judge_change(change, nullptr, caller, view, expand_));
-    }
+    if (jobs.empty()) return answer_of(guard::judge_change(change, nullptr, caller, view, expand_));
     std::optional<GuardAnswer> common;
     std::vector<std::optional<guard::Mark>> marks;
     for (const Job* job : jobs) {
