@@ -191,7 +191,8 @@ def test_a_later_update_does_not_escape(mixed) -> None:
     assert update("Comment=x")
     assert update("NodeList=n3,n4")
     assert mixed.job(number)["Features"] == B
-    assert mixed.run("scontrol", "release", number, user="alice", check=False).returncode == 0
+    wait_until(lambda: mixed.run("scontrol", "release", number, user="alice", check=False).returncode == 0, 20,
+               "its bound is known", 0.5)  # fmt: skip
     mixed.wait_job(number, "COMPLETED", "RUNNING")
 
 

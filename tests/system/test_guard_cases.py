@@ -118,6 +118,12 @@ def test_a_user_may_comment_on_his_running_job(cluster) -> None:
     assert cluster.job(job)["Comment"] == "mine"
 
 
+def release(cluster, job: str) -> None:
+    """Refused until the plugin has read that the job is bound: "try again in a few seconds"."""
+    wait_until(lambda: cluster.run("scontrol", "release", job, user="alice", check=False).returncode == 0, 20,
+               f"{job} is released", 0.5)  # fmt: skip
+
+
 def test_a_partition_that_changes_while_a_job_waits(cluster) -> None:
     """The job waits in a partition of one revision, which then gets nodes of the other."""
     job = submit(cluster, "-N2", "-p", "old", "-H").stdout.strip()
@@ -125,7 +131,7 @@ def test_a_partition_that_changes_while_a_job_waits(cluster) -> None:
     cluster.run("scontrol", "update", "PartitionName=old", "Nodes=n[1-4]")
     try:
         wait_until(lambda: "rev_" in cluster.job(job)["Features"], 20, "bound by the sweep", 0.2)
-        cluster.run("scontrol", "release", job, user="alice")
+        release(cluster, job)
         cluster.wait_job(job)
         assert any(nodes_of(cluster, job) <= side for side in SIDES)
     finally:
@@ -195,7 +201,7 @@ def test_a_job_of_a_uniform_partition_cannot_be_moved_out_of_one_revision(cluste
         return
     assert done.returncode == 0, done.stderr
     assert ("rev_" in cluster.job(job)["Features"]) == (change == ["Partition=main"])
-    cluster.run("scontrol", "release", job, user="alice")
+    release(cluster, job)
     cluster.wait_job(job)
     assert any(nodes_of(cluster, job) <= side for side in SIDES)
 
