@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include <fmt/core.h>
-#include <malloc.h>
 #include <pwd.h>
 
 #include "common/slurm/hostlist.hpp"
@@ -39,8 +38,6 @@ class UserNames {
     std::unordered_map<std::uint32_t, std::string> names_;
 };
 
-constexpr int heap_step = 16 * 1024 * 1024;
-
 class Collector {
   public:
     Collector(const Site& site, const Journal& journal)
@@ -49,15 +46,11 @@ class Collector {
     Result<View> run(std::int64_t wanted) {
         view_.now = std::time(nullptr);
         view_.cluster = site_.slurm.cluster;
-        // Of ten thousand nodes and jobs each takes its part of a second: side by side. The jobs
-        // take most memory: in this thread, whose heap grows by what it is told and not page by
-        // page.
-        ::mallopt(M_TOP_PAD, heap_step);
+        // Of ten thousand nodes and jobs each takes its part of a second: side by side.
         auto nodes = std::async(std::launch::async, slurm::load_nodes);
-        auto journal = std::async(std::launch::async, [&] { return read_journal(wanted); });
-        auto jobs = slurm::load_jobs();
-        if (auto done = journal.get(); !done) return tl::unexpected(done.error());
-        if (auto done = take_cluster(nodes.get(), std::move(jobs)); !done)
+        auto jobs = std::async(std::launch::async, slurm::load_jobs);
+        if (auto done = read_journal(wanted); !done) return tl::unexpected(done.error());
+        if (auto done = take_cluster(nodes.get(), jobs.get()); !done)
             return tl::unexpected(done.error());
         if (view_.rollout)
             if (auto done = fill_rollout(); !done) return tl::unexpected(done.error());
