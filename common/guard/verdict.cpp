@@ -40,7 +40,9 @@ class Judge {
         if (rule_.mixed == MixedRevision::block)
             return request_.queued ? hold(Cause::rule, held_by_rule(tally_))
                                    : refuse(Cause::rule, refused_by_rule(tally_));
-        if (rule_.mixed == MixedRevision::hold) return hold(Cause::rule, held_by_rule(tally_));
+        if (rule_.mixed == MixedRevision::hold)
+            return request_.queued || could_run_unbound() ? hold(Cause::rule, held_by_rule(tally_))
+                                                          : out_;
         return confine();
     }
 
@@ -175,6 +177,19 @@ class Judge {
             return holds == Holds::pin || (holds == Holds::group && required_.empty());
         };
         return enough(features_) && (prefer_.empty() || enough(prefer_));
+    }
+
+    // Would some partition's nodes take it, of whatever revision? Slurm refuses at submission what
+    // no nodes could, but not what is held [22.05]: that would wait for ever. Counts are Slurm's to
+    // judge.
+    bool could_run_unbound() const {
+        if (!unclear_.empty() || features_.has_counts()) return true;
+        return std::ranges::any_of(places_, [&](const Place& place) {
+            return std::ranges::any_of(place.choices, [&](const NodeSet& choice) {
+                return choice.count() >= request_.nodes_needed() && has_cpus(choice) &&
+                       std::ranges::all_of(required_, [&](auto i) { return choice.has(i); });
+            });
+        });
     }
 
     // --- confine -------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ class Kept:
     accepted: list[str] = field(default_factory=list)
     refused: list[storm_judge.Refusal] = field(default_factory=list)
     samples: list[storm_judge.Sample] = field(default_factory=list)
+    options: dict[str, list[str]] = field(default_factory=dict)  # accepted job -> what its user asked for
     own: dict[str, str] = field(default_factory=dict)  # held job -> the features its user gave
     changed: list[str] = field(default_factory=list)  # jobs that a user has updated
     given_up: list[str] = field(default_factory=list)  # changed by its user into what never fits
@@ -103,6 +104,7 @@ class Submitter(Actor):
                 return
             job = done.stdout.strip().split(";")[0]
             self.kept.accepted.append(job)
+            self.kept.options[job] = refusal.options
             if "-H" in options:
                 self.kept.own[job] = features[1] if features[:1] == ["-C"] else ""
 

@@ -235,6 +235,23 @@ int main() {
              }},
             {"hold: it waits until all is of one revision",
              [] { expect(mixed(MixedRevision::hold), job(2), "hold"); }},
+            {"hold: what no nodes of any revision could take is left to Slurm, which refuses it",
+             [] {
+                 const auto world = mixed(MixedRevision::hold);
+                 expect(world, job(6), "hold");
+                 expect(world, job(7), "pass");
+                 expect(world, job(2, "gpu"), "hold");
+                 expect(world, job(6, "gpu"), "pass");
+                 expect(world, listed(2, "n1", "gpu"), "hold");
+                 expect(world, listed(2, "n3", "gpu"), "pass");
+                 auto cpus = job(2);
+                 cpus.tasks = cpus.cpus = 1000;
+                 expect(world, cpus, "pass");
+                 expect(world, job(6, "gpu*7"), "hold");  // counts: Slurm's to judge
+                 auto waiting = job(7);  // in the queue, where Slurm refuses no longer
+                 waiting.queued = true;
+                 expect(world, waiting, "hold");
+             }},
             {"block: what could span is refused",
              [] { expect(mixed(MixedRevision::block), job(2), "refuse"); }},
             {"off: nothing is done", [] { expect(mixed(MixedRevision::off), job(2), "pass"); }},
