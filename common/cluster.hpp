@@ -30,6 +30,7 @@ struct NodeState {
     bool reboot_issued = false;
     bool powering_up = false;
     bool power_saving = false;  // powered or powering down, or power-down requested
+    bool powered_down = false;
     bool invalid_registration = false;
     bool maintenance = false;
     bool reserved = false;

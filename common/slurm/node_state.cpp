@@ -37,6 +37,7 @@ NodeState node_state(std::uint32_t raw) {
     s.powering_up = raw & (NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP);
     s.power_saving =
         raw & (NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN | NODE_STATE_POWER_DOWN);
+    s.powered_down = raw & NODE_STATE_POWERED_DOWN;
     s.invalid_registration = raw & NODE_STATE_INVALID_REG;
     s.maintenance = raw & NODE_STATE_MAINT;
     s.reserved = raw & NODE_STATE_RES;

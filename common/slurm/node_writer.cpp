@@ -35,6 +35,21 @@ Status put_down(const std::string& node, const std::string& reason) {
                 fmt::format("{} was to go out of service but is {}", node, after->state.text()));
 }
 
+// 26.05 gives a node up at ResumeTimeout as DOWN+POWERED_DOWN, without power saving too. RESUME
+// would leave it IDLE+POWERED_DOWN: its registration is not asked for, and jobs wait for a boot
+// that nobody makes. FUTURE takes the flag away; RESUME then asks the node to register [update_node
+// of 26.05].
+Status resume(const Node& node) {
+    if (node.state.base == NodeState::Base::down && node.state.powered_down && !node.state.cloud) {
+        const auto config = load_controller_config();
+        if (!config) return tl::unexpected(config.error());
+        if (config->resume_program.empty())
+            if (auto sent = NodeUpdate(node.name).state(NODE_STATE_FUTURE).send(); !sent)
+                return sent;
+    }
+    return NodeUpdate(node.name).state(NODE_RESUME).send();
+}
+
 }  // namespace
 
 Status take_out(const std::string& node, std::string_view reason) {
@@ -71,11 +86,11 @@ Status give_back(const std::string& node) {
             return fail(Errc::denied, fmt::format("{} is {} for '{}', which is not ours to lift",
                                                   node, before->state.text(), before->reason));
     }
-    if (out_of_service(before->state) || before->state.base == NodeState::Base::down) {
-        NodeUpdate update(node);
-        update.state(NODE_RESUME);
-        if (auto sent = update.send(); !sent) return sent;
-    }
+    // FUTURE with our reason: resume() was interrupted.
+    const auto base = before->state.base;
+    if (out_of_service(before->state) || base == NodeState::Base::down ||
+        base == NodeState::Base::future)
+        if (auto sent = resume(*before); !sent) return sent;
     return keep_reason(node, "");
 }
 
