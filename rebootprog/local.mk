@@ -53,6 +53,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/node_wait_test \
 	tests/unit/picture_test \
 	tests/unit/power_test \
+	tests/unit/queue_digest_test \
 	tests/unit/reconcile_test \
 	tests/unit/report_test \
 	tests/unit/rollout_decide_test \
@@ -87,6 +88,7 @@ tests_unit_power_test_SOURCES = \
 tests_unit_power_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_barrier_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_decide_test_LDADD = librebuild.la $(UNIT_LDADD)
+tests_unit_queue_digest_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_reconcile_test_LDADD = librebuild.la $(UNIT_LDADD)
 
 tests_unit_rollout_decide_test_SOURCES = \

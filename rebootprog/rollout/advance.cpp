@@ -19,6 +19,7 @@
 #include "rebootprog/reboot/engine.hpp"
 #include "rebootprog/report_error.hpp"
 #include "rebootprog/rollout/advance_decide.hpp"
+#include "rebootprog/rollout/queue_digest.hpp"
 #include "rebootprog/rollout/rollout_act.hpp"
 #include "rebootprog/rollout/rollout_row.hpp"
 #include "rebootprog/site/picture.hpp"
@@ -37,7 +38,7 @@ Result<Observation> observe(const Site& site, const Journal& journal) {
     Observation seen;
     auto nodes = slurm::load_nodes();
     if (!nodes) return tl::unexpected(nodes.error());
-    auto jobs = slurm::load_jobs();
+    auto jobs = load_jobs_for_all(site.state_dir);
     if (!jobs) return tl::unexpected(jobs.error());
     auto latest = journal.latest_attempts();
     if (!latest) return tl::unexpected(latest.error());

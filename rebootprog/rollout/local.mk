@@ -10,6 +10,8 @@ librebuild_la_SOURCES += \
 	rebootprog/rollout/plan_make.cpp \
 	rebootprog/rollout/plan_make.hpp \
 	rebootprog/rollout/plan_rows.cpp \
+	rebootprog/rollout/queue_digest.cpp \
+	rebootprog/rollout/queue_digest.hpp \
 	rebootprog/rollout/rebuild_jobs.cpp \
 	rebootprog/rollout/rebuild_jobs.hpp \
 	rebootprog/rollout/rebuild_verb.cpp \

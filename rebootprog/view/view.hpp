@@ -48,6 +48,7 @@ struct View {
     std::size_t out = 0;             // of them, out of service now
     std::size_t out_limit = 0;       // by MaxUnavailable and MinAvailable
     std::size_t users_running = 0, users_waiting = 0;  // jobs, on the whole site
+    std::int64_t jobs_at = 0;                          // when the jobs were read; 0: now
     std::uint32_t slots_used = 0, slots = 0;           // actions of the cloud
     std::optional<Breaker> breaker;
     std::vector<Quarantine> quarantined;

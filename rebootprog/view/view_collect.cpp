@@ -15,7 +15,7 @@
 #include "common/slurm/load.hpp"
 #include "rebootprog/barrier/barrier_journal.hpp"
 #include "rebootprog/cloud/slots.hpp"
-#include "rebootprog/rollout/rebuild_jobs.hpp"
+#include "rebootprog/rollout/queue_digest.hpp"
 #include "rebootprog/rollout/rollout_decide.hpp"
 #include "rebootprog/rollout/rollout_journal.hpp"
 #include "rebootprog/site/picture.hpp"
@@ -48,9 +48,9 @@ class Collector {
         view_.cluster = site_.slurm.cluster;
         // Of ten thousand nodes and jobs each takes its part of a second: side by side.
         auto nodes = std::async(std::launch::async, slurm::load_nodes);
-        auto jobs = std::async(std::launch::async, slurm::load_jobs);
+        auto queue = std::async(std::launch::async, [this] { return read_queue(); });
         if (auto done = read_journal(wanted); !done) return tl::unexpected(done.error());
-        if (auto done = take_cluster(nodes.get(), jobs.get()); !done)
+        if (auto done = take_cluster(nodes.get(), queue.get()); !done)
             return tl::unexpected(done.error());
         if (view_.rollout)
             if (auto done = fill_rollout(); !done) return tl::unexpected(done.error());
@@ -72,29 +72,34 @@ class Collector {
         return {};
     }
 
-    Status take_cluster(Result<std::vector<Node>> nodes, Result<std::vector<Job>> jobs) {
-        if (!nodes) return tl::unexpected(nodes.error());
+    // What advance has kept, where reading all jobs again is slow; `at` is 0 when it was read now.
+    Result<QueueDigest> read_queue() const {
+        if (auto kept = read_digest(site_.state_dir); kept && stands_in(*kept, view_.now))
+            return kept;
+        const auto jobs = slurm::load_jobs();
         if (!jobs) return tl::unexpected(jobs.error());
+        return digest_of(*jobs);
+    }
+
+    Status take_cluster(Result<std::vector<Node>> nodes, Result<QueueDigest> queue) {
+        if (!nodes) return tl::unexpected(nodes.error());
+        if (!queue) return tl::unexpected(queue.error());
         for (auto& node : *nodes) nodes_[node.name] = std::move(node);
-        jobs_ = std::move(*jobs);
-        for (const auto& marked : marked_jobs(jobs_)) {
-            rebuild_ids_.insert(marked.job.id);
-            if (marked.mark.rollout == 0) by_hand_[marked.mark.node] = marked;
-            if (!marked.job.pending || !marked.job.held()) taken_.insert(marked.mark.node);
+        for (const auto& job : queue->rebuilds) {
+            if (!job.pending || !job.held) taken_.insert(job.node);
+            if (job.by_hand) by_hand_[job.node] = job;
         }
-        for (const auto& job : jobs_) add_user_job(job);
+        for (const auto& job : queue->users) add_user_job(job);
+        view_.users_running = queue->users.size();
+        view_.users_waiting = queue->waiting;
+        view_.jobs_at = queue->at;
         return {};
     }
 
-    void add_user_job(const Job& job) {
-        // A rebuild job that has ended carries its mark still.
-        if (rebuild_ids_.contains(job.id) || parse_mark(job.admin_comment)) return;
-        if (job.pending) ++view_.users_waiting;
-        if (!job.running) return;
-        ++view_.users_running;
+    void add_user_job(const QueueDigest::UserJob& job) {
         const auto names = slurm::expand_hosts(job.nodes);
         if (!names) return;
-        const ViewJob shown{job.id, users_.of(job.user_id), job.start_time, job.end_time};
+        const ViewJob shown{job.id, users_.of(job.user_id), job.start, job.end};
         for (const auto& name : *names) user_jobs_[name].push_back(shown);
     }
 
@@ -179,10 +184,10 @@ class Collector {
             }
         }
         if (const auto job = by_hand_.find(name); job != by_hand_.end()) {
-            row.job = job->second.job.id;
-            row.submitted = row.released = job->second.job.submit_time;
-            if (job->second.job.pending)
-                row.step = job->second.job.held() ? Step::held : Step::released;
+            row.job = job->second.id;
+            row.submitted = row.released = job->second.submitted;
+            if (job->second.pending)
+                row.step = job->second.held ? Step::held : Step::released;
             else
                 row.step = Step::rebuilding;
         }
@@ -218,11 +223,9 @@ class Collector {
     View view_;
     UserNames users_;
     std::unordered_map<std::string, Node> nodes_;
-    std::vector<Job> jobs_;
     std::vector<RolloutNode> rows_;
-    std::set<std::uint32_t> rebuild_ids_;
     std::set<std::string> taken_;  // whose rebuild job could start, or has
-    std::map<std::string, MarkedJob> by_hand_;
+    std::map<std::string, QueueDigest::RebuildJob> by_hand_;
     std::map<std::string, Attempt> latest_;
     std::unordered_map<std::string, std::vector<ViewJob>> user_jobs_;
 };

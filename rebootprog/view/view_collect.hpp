@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Fills a View (view.hpp) from slurmctld, the journal and StateDir: two RPCs
-// side by side, reads only.
+// Fills a View (view.hpp) from slurmctld, the journal and StateDir: two RPCs side by side, one
+// where advance has kept what the views need of the jobs (queue_digest.hpp). Reads only.
 #pragma once
 
 #include <cstdint>

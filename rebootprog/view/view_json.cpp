@@ -62,6 +62,8 @@ Json progress_json(const View& view, const Progress& progress) {
     json::set(out.get(), "kept_for_rebuild", number(progress.held_nodes));
     json::set(out.get(), "user_jobs_running", number(view.users_running));
     json::set(out.get(), "user_jobs_pending", number(view.users_waiting));
+    json::set(out.get(), "user_jobs_seconds_old",
+              view.jobs_at == 0 ? std::int64_t{0} : view.now - view.jobs_at);
     return out;
 }
 

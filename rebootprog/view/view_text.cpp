@@ -60,8 +60,9 @@ std::string service_line(const View& view, const Progress& progress) {
                                    view.out_limit, view.scope);
     if (progress.held_nodes != 0)
         text += fmt::format(", {} of them kept for a rebuild job that waits", progress.held_nodes);
-    return text + fmt::format("; users' jobs: {} run, {} wait; actions of the cloud: {} of {}",
-                              view.users_running, view.users_waiting, view.slots_used, view.slots);
+    text += fmt::format("; users' jobs: {} run, {} wait", view.users_running, view.users_waiting);
+    if (view.jobs_at != 0) text += fmt::format(" ({} ago)", span_of(view.now - view.jobs_at));
+    return text + fmt::format("; actions of the cloud: {} of {}", view.slots_used, view.slots);
 }
 
 std::string barrier_line(const Barrier& barrier, std::int64_t now) {
