@@ -20,7 +20,7 @@ constexpr seconds before_wait{10};
 constexpr seconds longest_silence{30};
 constexpr unsigned rounds_after_failure = 10;
 // A round waits so many times as long as the last list took.
-constexpr int rest_per_list = 4;
+constexpr int rest_per_list = 3;
 
 bool task_ended(const ServerState& server) {
     return server.task_state.empty() && server.status != "REBUILD";

@@ -3,7 +3,7 @@
 // Follows the actions of many servers with one request per round: a list of the servers that the
 // back end has touched since the last round tells which actions may have ended; only those are
 // asked about by their request ids. A single server is asked about directly. Rounds come closer
-// when an end is due (usual_time.hpp), but never take more than a fifth of the cloud's time.
+// when an end is due (usual_time.hpp), but never take more than a quarter of the cloud's time.
 //
 // Thread-safe; the rounds run in a thread of its own, which ends with the object. Nobody may wait
 // any more when it is destroyed.
