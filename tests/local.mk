@@ -29,6 +29,7 @@ tests_unit_revision_test_LDADD = $(UNIT_LDADD)
 #   make check-asan   address and undefined: all unit programs and the fuzz corpus
 #   make check-tsan   thread: those that have threads
 # SANITIZED_CONFIGURE gives configure more arguments. ./check counts what they leave.
+EXTRA_DIST += tests/lsan.supp
 ASAN_TESTS = $(filter tests/unit/%_test,$(check_PROGRAMS)) tests/fuzz/replay_test
 ASAN_BUILT = $(filter tests/unit/%_test tests/fuzz/%_replay,$(check_PROGRAMS))
 TSAN_TESTS = $(filter \
@@ -55,6 +56,8 @@ check-tsan:
 	$(MAKE) -C tsan tsan-check
 # In those trees.
 asan-check: $(ASAN_BUILT)
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(MAKE) check-TESTS TESTS="$(ASAN_TESTS)"
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		LSAN_OPTIONS=suppressions=$(abs_srcdir)/tests/lsan.supp:print_suppressions=0 \
+		$(MAKE) check-TESTS TESTS="$(ASAN_TESTS)"
 tsan-check: $(TSAN_TESTS)
 	$(MAKE) check-TESTS TESTS="$(TSAN_TESTS)"

@@ -14,6 +14,8 @@ cloud_packages=(python3-keystone python3-glance python3-placement python3-nova u
 deb_packages=(debhelper dpkg-dev fakeroot check)
 check_packages=(check ccache clang-format cppcheck python3-pytest python3-openstacksdk shellcheck mandoc mmdebstrap
     openssl strace)
+# ./check --sanitizers
+sanitizer_packages=(gcovr)
 
 log=${log:-/dev/null}
 

@@ -85,11 +85,13 @@ class Actor(threading.Thread):
 
 class Submitter(Actor):
     most_waiting = 30
+    most_held = 300  # under "hold" that is nearly all of them
 
     def act(self) -> None:
         user = self.random.choice(USERS)
         reasons = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%r", check=False).stdout.split()
-        if sum(not reason.startswith("JobHeld") for reason in reasons) > self.most_waiting:
+        held = sum(reason.startswith("JobHeld") for reason in reasons)
+        if len(reasons) - held > self.most_waiting or held > self.most_held:
             return
         options = self.random.choice(SHAPES)(self.random, len(self.lab.nodes))
         features = self.random.choice(FEATURES)

@@ -108,12 +108,15 @@ def slurm_refuses(lab, options: list[str]) -> bool:
 def drain_the_queue(lab, kept: storm.Kept) -> None:
     """All run to their end, but for those that their users have changed into what never fits, and what Slurm would
     not even take."""
-    deadline = time.monotonic() + 240
     refused: dict[str, bool] = {}
+    before, since = -1, time.monotonic()
     while left := lab.out("squeue", "-h", "-o", "%A %i %t %r").splitlines():
+        if len(left) != before:
+            before, since = len(left), time.monotonic()
+        still = time.monotonic() - since
         waiting = [line.split(None, 3) for line in left]
         changed = {leader(name) for job, name, _, _ in waiting if job in kept.changed}
-        if time.monotonic() > deadline - 180:
+        if still > 60:
             for _, name, state, _ in waiting:
                 if state == "PD" and leader(name) not in refused and leader(name) in kept.options:
                     refused[leader(name)] = slurm_refuses(lab, kept.options[leader(name)])
@@ -122,8 +125,9 @@ def drain_the_queue(lab, kept: storm.Kept) -> None:
             for _, name, _, _ in hopeless:
                 kept.given_up.append(leader(name))
                 lab.run("scancel", leader(name), check=False)
-        if time.monotonic() > deadline:
-            raise TimeoutError("these jobs do not end:\n" + lab.out("squeue") + "\n" + lab.out("scontrol", "-o", "show", "jobs"))
+        if still > 240:
+            shown = "\n".join(lab.out("scontrol", "-o", "show", "job", w[0]) for w in waiting[-20:])
+            raise TimeoutError("no job has ended for four minutes:\n" + lab.out("squeue") + "\n" + shown)
         time.sleep(2)
 
 

@@ -84,7 +84,7 @@ void row_rules(std::vector<unit::Rule>& rules) {
     rules.push_back(
         {"out while nobody knew how the action ended, and it ended well: given back", [] {
              auto s = ended(Outcome::ok);
-             s.node(1).record.want->image = "v9";
+             s.node(1).record.want.emplace().image = "v9";
              s.down(1, "cohort: rebuild req-1 may still be under way: not in Slurm's time");
              expect_contains(row_after(s), "waits for the node's own proof");
              s.proved(1);
