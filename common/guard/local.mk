@@ -8,12 +8,14 @@ libcohort_guard_la_SOURCES = \
 	common/guard/bound.hpp \
 	common/guard/cohorts.cpp \
 	common/guard/cohorts.hpp \
+	common/guard/confine.cpp \
 	common/guard/constraint.cpp \
 	common/guard/constraint.hpp \
 	common/guard/emergency.cpp \
 	common/guard/emergency.hpp \
 	common/guard/gate.cpp \
 	common/guard/gate.hpp \
+	common/guard/judge.hpp \
 	common/guard/mark.cpp \
 	common/guard/mark.hpp \
 	common/guard/message.cpp \
