@@ -47,6 +47,7 @@ REBUILD_UNIT_TESTS = \
 	tests/unit/attempt_test \
 	tests/unit/backend_exec_test \
 	tests/unit/decide_test \
+	tests/unit/doctor_site_test \
 	tests/unit/doctor_test \
 	tests/unit/node_gate_test \
 	tests/unit/node_judge_test \
@@ -101,7 +102,16 @@ tests_unit_rollout_row_test_SOURCES = \
 	tests/unit/rollout_scene.hpp
 tests_unit_rollout_row_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_rollout_journal_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_doctor_test_SOURCES = \
+	tests/unit/doctor_fixture.hpp \
+	tests/unit/doctor_test.cpp
 tests_unit_doctor_test_LDADD = librebuild.la $(UNIT_LDADD)
+
+tests_unit_doctor_site_test_SOURCES = \
+	tests/unit/doctor_fixture.hpp \
+	tests/unit/doctor_site_test.cpp
+tests_unit_doctor_site_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_report_test_LDADD = librebuild.la $(UNIT_LDADD)
 tests_unit_view_test_LDADD = librebuild.la $(UNIT_LDADD)
 
