@@ -6,6 +6,7 @@ Each actor is a thread that acts until told to stop and keeps what happened; not
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import threading
 import time
@@ -129,14 +130,25 @@ class Watcher(Actor):
 
 
 class Changer(Actor):
-    """A user updates, holds or releases one of his waiting jobs."""
+    """A user updates, holds or releases one of his waiting jobs; and gives some of those up: changed into what never
+    fits they would fill the queue."""
+
+    most_changed = 15
 
     def act(self) -> None:
-        lines = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%A %u", check=False).stdout.split("\n")
+        lines = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%A %u %i", check=False).stdout.split("\n")
         mine = [line.split() for line in lines if line.split()[1:] and line.split()[1] in USERS]
         if not mine:
             return
-        job, user = self.random.choice(mine)
+        changed = [one for one in mine if one[0] in self.kept.changed]
+        if len(changed) > self.most_changed:
+            _, user, name = self.random.choice(changed)
+            job = re.split("[_+]", name)[0]  # all of an array, or of a het job
+            if self.lab.run("scancel", job, user=user, check=False).returncode == 0:
+                with self.kept.lock:
+                    self.kept.given_up.append(job)
+            return
+        job, user, _ = self.random.choice(mine)
         verb = self.random.choice(("update", "update", "hold", "release"))
         words = ["update", f"jobid={job}", *self.random.choice(CHANGES)(self.random, len(self.lab.nodes))] if verb == "update" else [verb, job]
         done = self.lab.run("scontrol", *words, user=user, check=False, timeout=60)
