@@ -82,7 +82,7 @@ milliseconds Refresher::step() {
         return milliseconds(500);
     }
     take_request();
-    if (only_canary()) return canary_interval;
+    if (only_canary()) return until_canary();
     Status read;
     bool anything = false;
     if (now_() >= cluster_due_) {
@@ -123,13 +123,19 @@ milliseconds Refresher::step() {
     rest = std::clamp(rest, milliseconds(10), milliseconds(60000));
     step_due_ = now_() + rest;
     const bool watch = source_->loses_features_silently() && caretaker_.knows_a_label();
-    return watch ? std::min(rest, canary_interval) : rest;
+    return watch ? std::min(rest, until_canary()) : rest;
 }
 
 // Each reading is one RPC for each user: slurmctld packs all jobs of his, and on few processors
 // that is time which its scheduler does not have.
 bool Refresher::jobs_are_due() const {
     return now_() >= jobs_due_ || ledger_.admitted() != admitted_;
+}
+
+milliseconds Refresher::until_canary() const {
+    const std::size_t nodes = snapshot_ ? snapshot_->nodes.size() : 0;
+    return std::clamp(milliseconds(nodes / canary_nodes_per_ms), canary_interval,
+                      longest_canary_interval);
 }
 
 // Between two full steps: true when the labels are where they were.

@@ -318,6 +318,22 @@ void job_rules(std::vector<Rule>& rules) {
              b.refresher->step();
              expect_equal(b.cluster.asked_for.size(), std::size_t{2});
          }});
+    rules.push_back({"the canary costs a walk over all nodes: half as often from ten thousand", [] {
+                         Bench b;
+                         b.cluster.loses_features = true;
+                         auto& nodes = b.cluster.state.nodes;
+                         for (auto& node : nodes)
+                             node.record.revision = node.features = node.active_features =
+                                 "rev_0123456789abcdef";
+                         b.step();
+                         expect_equal(b.refresher->step().count(), 50);
+                         nodes.resize(20000, nodes[0]);
+                         for (std::size_t i = 0; i < nodes.size(); ++i)
+                             nodes[i].name = fmt::format("c{}", i);
+                         now += std::chrono::seconds(60);
+                         b.step();
+                         expect_equal(b.refresher->step().count(), 100);
+                     }});
 }
 
 void config_rules(std::vector<Rule>& rules) {
