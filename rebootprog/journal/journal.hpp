@@ -46,7 +46,7 @@ struct Attempt {
     Outcome outcome = Outcome::open;
     std::string reason;
     std::int64_t began = 0;
-    std::int64_t posted = 0;
+    std::int64_t posted = 0;  // 0: nothing was asked of the cloud, or it certainly took nothing
     std::int64_t ended = 0;
     std::int64_t pid = 0;  // of the process that works on it
 };

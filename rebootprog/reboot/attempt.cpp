@@ -221,7 +221,14 @@ Outcome AttemptRunner::send_and_follow(const AttemptPlan& plan) {
         attempt_.reason = sent.error().message;
         return Outcome::open;
     }
-    if (!sent) return give_up(sent.error());
+    if (!sent) {
+        // Refused in words (400, 403, locked since we looked): the cloud took nothing. A label that
+        // an earlier attempt withdrew stays so: that one's end is not undone by this one's.
+        const Errc code = sent.error().code;
+        if ((code == Errc::invalid || code == Errc::denied) && !attempt_.label.empty())
+            restore_label();
+        return give_up(sent.error());
+    }
     const Outcome outcome = follow(*sent);
     if (outcome == Outcome::ok && plan.decision.act == Act::rebuild)
         return start_if_off(plan.server);

@@ -156,7 +156,13 @@ void AttemptRunner::restore_label() {
         record.want.reset();
         record.revision = attempt_.label;
     });
-    if (!written) log::error("{}: {}", attempt_.node, written.error().message);
+    if (!written) {
+        log::error("{}: {}", attempt_.node, written.error().message);
+        return;
+    }
+    // advance misses no wish of an attempt that asked for nothing: it would withdraw the label
+    // again.
+    attempt_.posted = 0;
 }
 
 // Only our own attempt's wish is changed: a later one has another time.

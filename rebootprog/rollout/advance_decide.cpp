@@ -23,7 +23,9 @@ constexpr std::int64_t lost_within = 3600;
 // written. A node whose record is empty was detached, or never ours.
 bool lost_its_want(const Node& node, const Attempt& attempt, std::int64_t now) {
     const NodeRecord& record = node.record;
-    if (attempt.phase < Phase::posting || attempt.outcome == Outcome::untouched) return false;
+    if (attempt.phase < Phase::posting || attempt.posted == 0 ||
+        attempt.outcome == Outcome::untouched)
+        return false;
     // Without a machine it has a promise, and no wish.
     if (is_power_action(attempt.action) && (node.state.power_saving || attempt.action == "delete"))
         return false;

@@ -117,6 +117,22 @@ int main() {
                  seen.latest[0].phase = Phase::begun;
                  unit::expect_equal(kinds(seen), std::string());
              }},
+            {"not of an attempt whose request the cloud refused: it took its wish back itself",
+             [] {
+                 Attempt a = attempt("n1", Outcome::failed);
+                 a.phase = Phase::ended;
+                 a.posted = 0;
+                 Node n = out("n1", "cohort: nova answered 400");
+                 n.record.revision = "rev_0000000000000001";
+                 Observation seen{.nodes = {n}, .jobs = {}, .latest = {a}};
+                 seen.now = 1100;
+                 unit::expect_equal(kinds(seen), std::string());
+                 n.record.want = Want{};
+                 n.record.want->at = 900;
+                 n.record.want->result = result_ok;
+                 seen.nodes[0] = n;
+                 unit::expect_equal(kinds(seen), std::string());
+             }},
             {"a node without a machine has a promise, which is no lost wish",
              [] {
                  Attempt a = attempt("n1", Outcome::failed);

@@ -2,6 +2,7 @@
 //
 // The engine's order of acts and its fault classes, against fakes that record what was asked of
 // them.
+#include "common/log.hpp"
 #include "common/snapshot_file.hpp"
 #include "rebootprog/reboot/choke_point.hpp"
 #include "rebootprog/rollout/rollout_journal.hpp"
@@ -180,6 +181,86 @@ int main() {
                  expect_outcome(b.run(), Outcome::untouched);
                  unit::expect_equal(b.desk.record.revision, std::string("rev_0123456789abcdef"));
                  unit::expect(!b.desk.record.want, "wish removed");
+             }},
+            {"the POST refused in words (400, 403, locked since the look): sent once, node out "
+             "with "
+             "nova's words, the label comes back",
+             [] {
+                 for (const auto& [code, words] :
+                      {std::pair{Errc::invalid, "nova answered 400: Image x is not active"},
+                       std::pair{Errc::denied, "nova answered 403: Policy"},
+                       std::pair{Errc::denied, "nova answered 409: Instance x is locked"}}) {
+                     Bench b;
+                     b.backend.sends = {fail(code, words), std::string("req-1")};
+                     expect_outcome(b.run(), Outcome::failed);
+                     unit::expect_equal(b.sent(), std::string("rebuild "));
+                     unit::expect_contains(b.desk.out_reason, words);
+                     unit::expect_equal(b.last().reason, b.desk.out_reason);
+                     unit::expect_equal(b.desk.record.revision,
+                                        std::string("rev_0123456789abcdef"));
+                     unit::expect(!b.desk.record.want, "wish removed");
+                     unit::expect_equal(b.last().posted, 0);  // no wish that advance would miss
+                 }
+             }},
+            {"busy, and locked when it is looked at again: the label comes back and no wish is "
+             "missed",
+             [] {
+                 Bench b;
+                 auto s = active("image-1");
+                 s.locked = true;
+                 b.backend.looks = {active("image-1"), s};
+                 b.backend.sends = {fail(Errc::busy, "409")};
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect_equal(b.sent(), std::string("rebuild "));
+                 unit::expect_equal(b.desk.record.revision, std::string("rev_0123456789abcdef"));
+                 unit::expect_equal(b.last().posted, 0);
+             }},
+            {"the POST refused, after an attempt that withdrew the label: stays withdrawn",
+             [] {
+                 Bench b;
+                 b.desk.record.revision.clear();
+                 b.desk.record.want = Want{};
+                 b.desk.record.want->from = "rev_0123456789abcdef";
+                 b.desk.record.want->result = "failed: No valid host";
+                 b.backend.sends = {fail(Errc::invalid, "nova answered 400: no")};
+                 expect_outcome(b.run(), Outcome::failed);
+                 unit::expect(b.desk.record.withdrawn(), "still withdrawn");
+                 unit::expect(b.desk.record.want->has_failed(), "this one failed too");
+                 unit::expect_equal(b.desk.record.want->from, std::string("rev_0123456789abcdef"));
+             }},
+            {"the POST refused because the server is gone, or failed in an unknown way: stays "
+             "withdrawn",
+             [] {
+                 for (const Errc code : {Errc::not_found, Errc::failed}) {
+                     Bench b;
+                     b.backend.sends = {fail(code, "no words")};
+                     expect_outcome(b.run(), Outcome::failed);
+                     unit::expect_equal(b.sent(), std::string("rebuild "));
+                     unit::expect(b.desk.record.withdrawn(), "withdrawn");
+                 }
+             }},
+            {"Unlock=yes: unlocked, then rebuilt; a server that cannot be unlocked is asked all "
+             "the "
+             "same, with a warning",
+             [] {
+                 static std::string warned;
+                 log::set_sink([](log::Level level, std::string_view text) {
+                     if (level == log::Level::warning) warned += text;
+                 });
+                 const std::string why = "nova answered 403: an administrator's lock";
+                 for (const bool fails : {false, true}) {
+                     Bench b;
+                     b.settings.unlock = true;
+                     auto s = active("image-1");
+                     s.locked = true;
+                     b.backend.looks = {s};
+                     b.backend.sends = {std::string("req-0"), std::string("req-1")};
+                     if (fails) b.backend.sends.front() = fail(Errc::denied, why);
+                     expect_outcome(b.run(), Outcome::ok);
+                     unit::expect_equal(b.sent(), std::string("unlock rebuild "));
+                     unit::expect_equal(b.last().request, std::string("req-1"));
+                     unit::expect_equal(warned.find(why) != std::string::npos, fails);
+                 }
              }},
             {"the POST may have been taken: never sent again, found and followed",
              [] {
