@@ -243,18 +243,24 @@ Result<std::string> Session::choose_version(const Call& call) {
     const std::lock_guard lock(version_mutex_);
     if (call.versions.empty()) return std::string();
     if (!max_known_) return call.versions.front();
+    const auto is_below = [this](const std::string& version) {
+        return !min_version_.empty() && compare_versions(version, min_version_) < 0;
+    };
     for (const auto& version : call.versions)
-        if (version.empty() ||
-            (!max_version_.empty() && compare_versions(version, max_version_) <= 0))
+        if (version.empty() || (!max_version_.empty() && !is_below(version) &&
+                                compare_versions(version, max_version_) <= 0))
             return version;
     return fail(Errc::invalid,
                 fmt::format("{} needs microversion {} of nova, and cloud {} has {}: it cannot be "
                             "done on this cloud",
                             call.what, call.versions.back(), config_.name,
-                            max_version_.empty() ? "none" : "at most " + max_version_));
+                            max_version_.empty()             ? "none"
+                            : is_below(call.versions.back()) ? "at least " + min_version_
+                                                             : "at most " + max_version_));
 }
 
-// After a 406: nova's version document, which needs no microversion, tells the newest.
+// After a 406: nova's version document, which needs no microversion, tells the newest and the
+// oldest.
 Status Session::learn_versions(const Call& call) {
     Call ask{"nova's versions", call.service, "", {}, {}, {}};
     const auto answer = this->call(ask);
@@ -265,8 +271,12 @@ Status Session::learn_versions(const Call& call) {
     const std::lock_guard lock(version_mutex_);
     max_known_ = true;
     max_version_.clear();
+    min_version_.clear();
     for (const auto& v : *versions)
-        if (compare_versions(v.max, max_version_) > 0) max_version_ = v.max;
+        if (compare_versions(v.max, max_version_) > 0) {
+            max_version_ = v.max;
+            min_version_ = v.min;
+        }
     log::debug("cloud {}: newest microversion of nova is {}", config_.name,
                max_version_.empty() ? "none" : max_version_);
     return {};

@@ -90,7 +90,7 @@ class Session {
 
     mutable std::mutex version_mutex_;
     bool max_known_ = false;
-    std::string max_version_;  // of compute; empty: none
+    std::string max_version_, min_version_;  // of compute; empty: none
 
     static constexpr std::int64_t unknown_offset = INT64_MIN;
     std::mutex clock_mutex_;

@@ -95,6 +95,14 @@ std::vector<unit::Rule> url_rules() {
              unit::expect_equal(next("http://nova.example/v2.1/servers/detail?name=x&marker=7"),
                                 wanted);
          }},
+        {"glance's link, with its own path or with a whole URL: only the query counts",
+         [] {
+             const std::string page = "https://img.example/image/v2/images?limit=2";
+             for (const char* link : {"/v2/images?marker=7", "https://img/v2/images?marker=7",
+                                      "https://img.example/image/v2/images?marker=7"})
+                 unit::expect_equal(next_page(page, link),
+                                    "https://img.example/image/v2/images?marker=7");
+         }},
         {"a link to another host never leads there",
          [] {
              for (const char* link : {"https://evil.example/x?marker=7", "//evil.example/?marker=7",

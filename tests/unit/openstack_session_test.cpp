@@ -340,6 +340,38 @@ std::vector<unit::Rule> version_rules() {
              unit::expect(b.session.call(call).has_value(), "works");
              unit::expect(!b.script->seen[2].headers.contains("OpenStack-API-Version"), "none");
          }},
+        {"nothing below the cloud's oldest is asked for, and what needs that is refused in words",
+         [] {
+             const std::string document =
+                 R"({"version":{"id":"v2.1","version":"2.53","min_version":"2.10"}})";
+             Call call = get;
+             call.versions = {"2.73", "2.9", ""};
+             Bench none(std::vector<Step>{{406}, {200, document}, {}});
+             unit::expect(none.session.call(call).has_value(), "works");
+             unit::expect(!none.script->seen[2].headers.contains("OpenStack-API-Version"), "none");
+             call.versions = {"2.73", "2.10"};
+             Bench oldest(std::vector<Step>{{406}, {200, document}, {}});
+             unit::expect(oldest.session.call(call).has_value(), "works");
+             unit::expect_equal(oldest.script->seen[2].headers["OpenStack-API-Version"],
+                                "compute 2.10");
+             call.versions = {"2.9"};
+             Bench refused(std::vector<Step>{{406}, {200, document}, {}});
+             unit::expect_contains(error_of(refused.session.call(call), Errc::invalid),
+                                   "needs microversion 2.9 of nova, and cloud lab has at least "
+                                   "2.10");
+             unit::expect_equal(refused.script->seen.size(), 2U);
+         }},
+        {"406 also for what the version document offers: it ends, with nova's words",
+         [] {
+             Call call = post;
+             call.versions = {"2.93", "2.60"};
+             Bench b(std::vector<Step>{
+                 {406}, {200, R"({"version":{"id":"v2.1","version":"2.60"}})"}, {406}, {202}});
+             const auto answer = b.session.call(call);
+             unit::expect(answer && answer->status == 406, "is an answer");
+             unit::expect_equal(b.script->seen.size(), 3U);
+             unit::expect_contains(b.session.refused(call, *answer).message, "too old");
+         }},
         {"what needs 2.93 is refused in words on a cloud with 2.60",
          [] {
              Call call = post;
@@ -388,6 +420,50 @@ std::vector<unit::Rule> refusal_rules() {
              unit::expect_contains(refused(400, "Image x is not active").message,
                                    "Image x is not active");
          }},
+        {"406 explains itself: the cloud is too old for it",
+         [=] {
+             const auto error = refused(406, "Version 2.93 is not supported by the API");
+             unit::expect(error.code == Errc::invalid, "invalid");
+             unit::expect_contains(error.message,
+                                   "Version 2.93 is not supported by the API; the "
+                                   "cloud is too old for this call");
+         }},
+    };
+}
+
+// Where a call of SERVICE goes whose endpoint is URL.
+std::string sent_to(const std::string& service, const std::string& url) {
+    auto c = config();
+    c.endpoint_override[service] = url;
+    Bench b(std::vector<Step>{{}}, {}, c);
+    const Call call{"x", service, "x/1", {}, {}, {}};
+    unit::expect(b.session.call(call).has_value(), url);
+    return b.script->seen[0].url;
+}
+
+std::vector<unit::Rule> endpoint_rules() {
+    return {
+        {"glance's URL gets /v2 once, whether it has a version or not",
+         [] {
+             for (const char* url : {"http://g:9292", "http://g:9292/", "http://g:9292/v2",
+                                     "http://g:9292/v2/", "http://g:9292/v1"})
+                 unit::expect_equal(sent_to("image", url), "http://g:9292/v2/x/1");
+             unit::expect_equal(sent_to("image", "http://k/image/v2"), "http://k/image/v2/x/1");
+         }},
+        {"nova's URL without a version, or with v2, which is gone, becomes v2.1",
+         [] {
+             for (const char* url :
+                  {"http://n:8774", "http://n:8774/", "http://n:8774/v2", "http://n:8774/v2.0/",
+                   "http://n:8774/v2.1", "http://n:8774/v2.1/", "http://n:8774/v2/0123abc"})
+                 unit::expect_equal(sent_to("compute", url), "http://n:8774/v2.1/x/1");
+             unit::expect_equal(sent_to("compute", "http://k/compute"),
+                                "http://k/compute/v2.1/x/1");
+         }},
+        {"a project's id behind nova's v2.1 stays",
+         [] {
+             unit::expect_equal(sent_to("compute", "http://n:8774/v2.1/0123abc"),
+                                "http://n:8774/v2.1/0123abc/x/1");
+         }},
     };
 }
 
@@ -398,5 +474,6 @@ int main() {
     for (auto& rule : retry_rules()) all.push_back(std::move(rule));
     for (auto& rule : version_rules()) all.push_back(std::move(rule));
     for (auto& rule : refusal_rules()) all.push_back(std::move(rule));
+    for (auto& rule : endpoint_rules()) all.push_back(std::move(rule));
     return unit::run("openstack session", std::move(all));
 }
