@@ -173,6 +173,8 @@ void show_headline() {
         text,
         "Out of service 4 of at most 4 (of 16 nodes), 1 of them kept for a rebuild job that waits; "
         "users' jobs: 12 run, 0 wait; actions of the cloud: 0 of 10");
+    v.jobs_at = v.now - 8;  // by the last step of advance
+    unit::expect_contains(all(headline_of(v, progress_of(v))), "12 run, 0 wait (8 s ago); actions");
     v.breaker = Breaker{noon - 60, "keystone refused to sign us in", "x"};
     v.rollout->state = RolloutState::halted;
     v.rollout->why = "3 nodes failed";
