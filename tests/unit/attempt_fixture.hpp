@@ -21,7 +21,7 @@ struct FakeBackend : Backend {
     std::deque<Result<std::string>> sends;
     std::deque<Result<ActionState>> actions;
     std::optional<ActionState> newest;
-    Result<ImageState> image_answer = ImageState{"image-2", "v2", "lab/v2", true, ""};
+    std::deque<Result<ImageState>> images{ImageState{"image-2", "v2", "lab/v2", true, ""}};
     std::vector<std::string> log;
 
     template <class T>
@@ -33,7 +33,7 @@ struct FakeBackend : Backend {
     Status probe() override { return {}; }
     Result<std::vector<ServerState>> servers() override { return fail(Errc::invalid, "no list"); }
     Result<ServerState> server(const Target&) override { return next(looks); }
-    Result<ImageState> image(const std::string&) override { return image_answer; }
+    Result<ImageState> image(const std::string&) override { return next(images); }
     Result<std::string> send(Request request, const std::string&, const std::string&) override {
         const char* names[] = {"rebuild", "rebuild-volume", "soft", "hard", "start", "unlock"};
         log.push_back(names[static_cast<int>(request)]);

@@ -179,9 +179,9 @@ std::vector<unit::Rule> rules() {
              CountingBench b;
              b.limit = 20000ms;
              std::optional<Slot> taken = std::move(*acquire_slot(b.dir, 1, "n9", {}));
+             b.counted.images.emplace_back(ImageState{"image-3", "v3", "lab/v3", true, ""});
              std::thread other([&] {
                  std::this_thread::sleep_for(500ms);
-                 b.counted.image_answer = ImageState{"image-3", "v3", "lab/v3", true, ""};
                  taken.reset();
              });
              auto c = b.counting();

@@ -168,7 +168,7 @@ int main() {
              [] {
                  Bench b;
                  b.limit = 60ms;
-                 b.backend.image_answer =
+                 b.backend.images.front() =
                      ImageState{"image-2", "v2", "", false, "image v2 is deactivated"};
                  expect_outcome(b.run(), Outcome::untouched);
                  unit::expect(b.cloud_faults >= 1, "told");

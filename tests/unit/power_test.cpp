@@ -68,7 +68,7 @@ struct PowerBench : fake::Bench {
     FakeCloud cloud;
     PowerBench() {
         write("image_id: v2\nflavor_id: small\n");
-        cloud.image_answer = ImageState{"image-2", "v2", "lab/v2", true, ""};
+        cloud.images.front() = ImageState{"image-2", "v2", "lab/v2", true, ""};
         cloud.actions = {fake::done(true)};
         cloud.sends = {std::string("req-1")};
     }
