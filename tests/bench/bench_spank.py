@@ -3,7 +3,7 @@
 """What the launch costs a task: 64 tasks on one node with spank_cohort.so, with a plugin that does
 nothing, with the TaskProlog that is equivalent to ours, and with none of them, in an order of their
 own in each round, so that a slow minute hits all of them. (The TaskProlog, which is the slow one and
-needs no fine figure, in every fifth round.)
+needs no fine figure, in every tenth round; the plugin that does nothing in every third.)
 
 Usage: bench_spank.py --stage DIR [--rounds N] [--cpu N] [--keep FILE]    (root; `make bench` does it)
 Three figures of each launch: the time from the exec of srun to the first instruction of the last
@@ -63,7 +63,7 @@ FIGURES = {
     "processor": ("processor time of srun, slurmd, slurmstepd and the tasks", False),
 }
 WARM_UP = 2
-SELDOM = {"taskprolog": 5}  # only in every n-th round
+SELDOM = {"taskprolog": 10, "empty plugin": 3}  # only in every n-th round
 Samples = dict[str, dict[int, dict[str, float]]]  # way: round: figures
 
 
