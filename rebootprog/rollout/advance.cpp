@@ -2,12 +2,15 @@
 #include "rebootprog/rollout/advance.hpp"
 
 #include <ctime>
+#include <map>
+#include <set>
 
 #include <fmt/core.h>
 
 #include "common/file.hpp"
 #include "common/log.hpp"
 #include "common/rebuild_budget.hpp"
+#include "common/slurm/job_writer.hpp"
 #include "common/slurm/load.hpp"
 #include "common/slurm/node_writer.hpp"
 #include "rebootprog/barrier/barrier_lock.hpp"
@@ -21,6 +24,7 @@
 #include "rebootprog/rollout/advance_decide.hpp"
 #include "rebootprog/rollout/queue_digest.hpp"
 #include "rebootprog/rollout/rollout_act.hpp"
+#include "rebootprog/rollout/rollout_journal.hpp"
 #include "rebootprog/rollout/rollout_row.hpp"
 #include "rebootprog/site/picture.hpp"
 
@@ -34,6 +38,28 @@ constexpr int most_looks = 4;
 // From a boot to the end of its join, at most: join resumes a node that has proved itself.
 constexpr std::int64_t join_seconds = 30;
 
+// Asked after the jobs were read: a rollout is in the journal before its first job is sent.
+Status find_what_is_over(const Journal& journal, Observation& seen) {
+    const RolloutJournal rollouts(journal);
+    std::map<std::int64_t, std::set<std::string>> over;
+    for (const auto& job : seen.jobs) {
+        const auto mark = job.pending ? parse_mark(job.admin_comment) : std::nullopt;
+        if (!mark || mark->rollout == 0) continue;
+        const auto [at, is_new] = over.try_emplace(mark->rollout);
+        if (is_new) {
+            const auto rollout = rollouts.rollout(mark->rollout);
+            if (!rollout) return tl::unexpected(rollout.error());
+            if (!*rollout || (*rollout)->open()) continue;
+            const auto rows = rollouts.nodes(mark->rollout);
+            if (!rows) return tl::unexpected(rows.error());
+            for (const auto& row : *rows)
+                if (!row.open()) at->second.insert(row.node);
+        }
+        if (at->second.contains(mark->node)) seen.over.emplace(mark->rollout, mark->node);
+    }
+    return {};
+}
+
 Result<Observation> observe(const Site& site, const Journal& journal) {
     Observation seen;
     auto nodes = slurm::load_nodes();
@@ -45,6 +71,7 @@ Result<Observation> observe(const Site& site, const Journal& journal) {
     seen.nodes = std::move(*nodes);
     seen.jobs = std::move(*jobs);
     seen.latest = std::move(*latest);
+    if (auto found = find_what_is_over(journal, seen); !found) return tl::unexpected(found.error());
     seen.breaker_open = read_breaker(site.state_dir).has_value();
     seen.max_concurrent = site.settings().max_concurrent;
     const std::time_t now = std::time(nullptr);
@@ -136,6 +163,12 @@ class Repairs {
             case Kind::release_job:
                 tell(act.node, fmt::format("rebuild job {} is released", act.job->job.id_text));
                 return release_rebuild_job(*act.job);
+            case Kind::cancel_job:
+                tell(act.node,
+                     fmt::format("rebuild job {} is cancelled: it is left of rollout {}, which has "
+                                 "ended",
+                                 act.job->job.id_text, act.job->mark.rollout));
+                return slurm::cancel_job(act.job->job.id);
         }
         return {};
     }

@@ -106,6 +106,18 @@ void decide_releases(const Observation& seen, std::vector<AdvanceAct>& acts) {
     }
 }
 
+// A slurmctld that dies forgets the last seconds: what was cancelled then is back, held, and no
+// other job would be taken for its node.
+void decide_leftovers(const Observation& seen, std::vector<AdvanceAct>& acts) {
+    if (seen.over.empty()) return;
+    for (auto& marked : marked_jobs(seen.jobs)) {
+        if (!marked.job.pending || !seen.over.contains({marked.mark.rollout, marked.mark.node}))
+            continue;
+        const std::string node = marked.mark.node;
+        acts.push_back({Kind::cancel_job, node, {}, std::nullopt, std::move(marked)});
+    }
+}
+
 }  // namespace
 
 std::vector<AdvanceAct> decide_advance(const Observation& seen) {
@@ -117,6 +129,7 @@ std::vector<AdvanceAct> decide_advance(const Observation& seen) {
         decide_node(node, found == attempts.end() ? nullptr : found->second, seen.breaker_open,
                     seen.now, acts);
     }
+    decide_leftovers(seen, acts);
     decide_releases(seen, acts);
     return acts;
 }

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/cluster.hpp"
@@ -19,6 +21,9 @@ struct Observation {
     std::vector<Node> nodes;
     std::vector<Job> jobs;
     std::vector<Attempt> latest;  // newest attempt of each node
+    // Of rollouts that have ended: rollout and node of each row that has ended with it, where a job
+    // that waits names them.
+    std::set<std::pair<std::int64_t, std::string>> over = {};
     bool breaker_open = false;
     std::uint32_t max_pending = 20;  // MaxPendingRebuilds under the scheduler's depth
     std::uint32_t max_concurrent = 10;
@@ -35,6 +40,7 @@ struct AdvanceAct {
         give_back,       // untouched, and the cloud answers again
         release_job,     // within the budget
         write_want,      // what the node is to become was lost with slurmctld's state
+        cancel_job,      // left of a rollout that has ended: slurmctld forgot that it was cancelled
     };
     Kind kind = Kind::adopt;
     std::string node;

@@ -47,7 +47,8 @@ Job rebuild_job(std::uint32_t id, const char* name, const char* held, bool runni
 std::string kinds(const Observation& seen) {
     std::string text;
     for (const auto& act : decide_advance(seen)) {
-        const char* names[] = {"adopt", "result", "again", "clear", "back", "release", "want"};
+        const char* names[] = {"adopt", "result",  "again", "clear",
+                               "back",  "release", "want",  "cancel"};
         text += fmt::format("{}:{} ", names[static_cast<int>(act.kind)],
                             act.job ? act.job->job.id_text : act.node);
     }
@@ -131,6 +132,20 @@ int main() {
                  n.record.want->at = 900;
                  n.record.want->result = result_ok;
                  seen.nodes[0] = n;
+                 unit::expect_equal(kinds(seen), std::string());
+             }},
+            {"a job that waits is cancelled when its rollout and its row have ended, not before",
+             [] {
+                 Job job = rebuild_job(6, "n1", "rollout");
+                 job.admin_comment = write_mark("", {"n1", 100, "rollout", 3});
+                 Observation seen{.nodes = {}, .jobs = {job}, .latest = {}};
+                 unit::expect_equal(kinds(seen), std::string());
+                 seen.over = {{3, "n2"}, {2, "n1"}};
+                 unit::expect_equal(kinds(seen), std::string());
+                 seen.over = {{3, "n1"}};
+                 unit::expect_equal(kinds(seen), std::string("cancel:6 "));
+                 seen.jobs[0].pending = false;
+                 seen.jobs[0].running = true;
                  unit::expect_equal(kinds(seen), std::string());
              }},
             {"a node without a machine has a promise, which is no lost wish",
