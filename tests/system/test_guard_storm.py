@@ -97,18 +97,27 @@ def calm(lab, kept: storm.Kept, image: str) -> None:
 
 
 def slurm_refuses(lab, options: list[str]) -> bool:
-    """Would Slurm take no such job, now that all nodes are of one revision? It takes what is held, or comes while
-    the guard knows nothing yet, without this look (BadConstraints then)."""
-    parts = " ".join(options).split(" : ")
-    asked = [lab.run("sbatch", "--test-only", *part.split(), "--wrap", "true", user=judge.USERS[0], check=False)
-             for part in parts]  # fmt: skip
-    return any(done.returncode and any(s in done.stderr for s in SLURMS) for done in asked)
+    """Would Slurm refuse such a job, or take it and not run it on idle nodes, now that all are of one revision and
+    the guard lets it pass? It does not look at what is held at its submission."""
+    done = lab.run("sbatch", "--parsable", "-o", "/dev/null", *options, "--wrap", "true", user=judge.USERS[0], check=False)
+    if done.returncode:
+        return any(s in done.stderr for s in SLURMS)
+    job = done.stdout.strip()
+    reasons = ""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and "BadConstraints" not in reasons:
+        reasons = lab.run("squeue", "-h", "-j", job, "-o", "%r", check=False).stdout
+        if not reasons.strip():
+            return False
+        time.sleep(1)
+    lab.run("scancel", job, check=False)
+    return True
 
 
 def drain_the_queue(lab, kept: storm.Kept) -> None:
     """All run to their end, but for those that their users have changed into what never fits, and what Slurm would
-    not even take."""
-    refused: dict[str, bool] = {}
+    not take or run either."""
+    looked_at: set[str] = set()
     before, since = -1, time.monotonic()
     while left := lab.out("squeue", "-h", "-o", "%A %i %t %r").splitlines():
         if len(left) != before:
@@ -116,15 +125,17 @@ def drain_the_queue(lab, kept: storm.Kept) -> None:
         still = time.monotonic() - since
         waiting = [line.split(None, 3) for line in left]
         changed = {leader(name) for job, name, _, _ in waiting if job in kept.changed}
-        if still > 60:
-            for _, name, state, _ in waiting:
-                if state == "PD" and leader(name) not in refused and leader(name) in kept.options:
-                    refused[leader(name)] = slurm_refuses(lab, kept.options[leader(name)])
-        hopeless = [w for w in waiting if w[2] == "PD" and (leader(w[1]) in changed or refused.get(leader(w[1])))]
-        if len(hopeless) == len(waiting):
-            for _, name, _, _ in hopeless:
-                kept.given_up.append(leader(name))
-                lab.run("scancel", leader(name), check=False)
+        # The first one keeps the others waiting.
+        unknown = sorted({leader(w[1]) for w in waiting if w[2] == "PD"} - changed - looked_at, key=int)
+        hopeless: list[str] = []
+        if still > 45 and unknown:
+            looked_at.add(unknown[0])
+            hopeless = unknown[:1] if slurm_refuses(lab, kept.options[unknown[0]]) else []
+        elif all(leader(w[1]) in changed for w in waiting):
+            hopeless = sorted(changed)
+        for job in hopeless:
+            kept.given_up.append(job)
+            lab.run("scancel", job, check=False)
         if still > 240:
             shown = "\n".join(lab.out("scontrol", "-o", "show", "job", w[0]) for w in waiting[-20:])
             raise TimeoutError("no job has ended for four minutes:\n" + lab.out("squeue") + "\n" + shown)
