@@ -123,6 +123,32 @@ std::vector<unit::Rule> choice_rules() {
                  unit::expect_equal(c.interface, "admin");
              }
          }},
+        {"secure.yaml over clouds.yaml over the profile, key by key",
+         [] {
+             const auto c = good(
+                 "clouds: {a: {profile: v, region_name: C, interface: admin, auth: {username: c, "
+                 "password: c, project_name: c}}}",
+                 "a", "clouds: {a: {interface: internal, auth: {password: s, project_name: s}}}",
+                 "public-clouds: {v: {region_name: V, interface: public, cacert: /v, auth: "
+                 "{auth_url: 'https://v/', username: v, password: v, project_name: v}}}");
+             unit::expect_equal(c.auth_url + " " + c.cacert, "https://v/ /v");
+             unit::expect_equal(c.region + " " + c.username, "C c");
+             unit::expect_equal(c.interface + " " + c.password + " " + c.project_name,
+                                "internal s s");
+         }},
+        {"`profile:` wins over `cloud:`",
+         [] {
+             const std::string vendors =
+                 "public-clouds: {v: {auth: {auth_url: 'https://v/'}}, w: {auth: {auth_url: "
+                 "'https://w/'}}}";
+             for (const char* both : {"profile: v, cloud: w", "cloud: w, profile: v"})
+                 unit::expect_equal(good(fmt::format("clouds: {{a: {{{}, auth_type: token, auth: "
+                                                     "{{token: t}}}}}}",
+                                                     both),
+                                         "a", "", vendors)
+                                        .auth_url,
+                                    "https://v/");
+         }},
         {"an unknown profile is refused by name",
          [] { bad(cloud_a("    profile: rackspace\n"), "'rackspace'"); }},
     };
@@ -293,12 +319,30 @@ void write(const std::string& path, const std::string& text, mode_t mode) {
     ::chmod(path.c_str(), mode);
 }
 
+// Run by root: somebody else for a while, whose the file is.
+struct Stranger {
+    static constexpr uid_t id = 65534;
+    const bool was_root = ::geteuid() == 0;
+    Stranger(const std::string& dir, const std::string& file) {
+        if (!was_root) return;
+        unit::expect(::chown(dir.c_str(), id, id) == 0 && ::chown(file.c_str(), id, id) == 0 &&
+                         ::seteuid(id) == 0,
+                     "is a stranger");
+    }
+    Stranger(const Stranger&) = delete;
+    Stranger& operator=(const Stranger&) = delete;
+    ~Stranger() {
+        if (was_root) unit::expect(::seteuid(0) == 0, "is root again");
+    }
+};
+
 std::vector<unit::Rule> file_rules() {
     const std::string dir = fmt::format("/tmp/cohort-clouds.{}", ::getpid());
     const std::string file = dir + "/clouds.yaml";
     const auto made = [=](const std::string& text, mode_t mode) {
         ::mkdir(dir.c_str(), 0700);
-        for (const char* name : {"clouds.yaml", "secure.yaml"})
+        for (const char* name : {"clouds.yaml", "secure.yaml", "secure.yml", "secure.json",
+                                 "clouds-public.yaml", "clouds-public.yml", "clouds-public.json"})
             ::unlink((dir + "/" + name).c_str());
         write(file, text, mode);
     };
@@ -336,6 +380,71 @@ std::vector<unit::Rule> file_rules() {
              unit::expect_equal(load_cloud(file, "")->application_credential_secret, "hush");
              ::chmod((dir + "/secure.yaml").c_str(), 0644);
              unit::expect_contains(message(Errc::denied), "secure.yaml");
+         }},
+        {"secure and clouds-public may be .yaml, .yml or .json; the first of them counts",
+         [=] {
+             const std::string clouds =
+                 "clouds: {a: {profile: v, auth_type: token, region_name: R}}\n";
+             made(clouds, 0600);
+             for (const char* suffix : {".json", ".yml", ".yaml"}) {
+                 write(
+                     dir + "/secure" + suffix,
+                     fmt::format(R"({{"clouds": {{"a": {{"auth": {{"token": "{}"}}}}}}}})", suffix),
+                     0600);
+                 write(dir + "/clouds-public" + suffix,
+                       fmt::format(R"({{"public-clouds": {{"v": {{"auth": {{"auth_url":
+                           "https://v/{}"}}}}}}}})",
+                                   suffix),
+                       0600);
+                 const auto c = load_cloud(file, "");
+                 unit::expect(c.has_value(), c ? "" : c.error().message);
+                 unit::expect_equal(c->token, suffix);
+                 unit::expect_equal(c->auth_url, fmt::format("https://v/{}", suffix));
+             }
+         }},
+        {"secure.yaml in another folder than clouds.yaml does not count",
+         [=] {
+             made(
+                 "clouds:\n  a:\n    auth_type: v3applicationcredential\n    auth: {auth_url: "
+                 "'http://k', application_credential_id: i}\n",
+                 0600);
+             const std::string secret =
+                 "clouds: {a: {auth: {application_credential_secret: hush}}}\n";
+             const std::string other = dir + "/other";
+             ::mkdir(other.c_str(), 0700);
+             write(other + "/secure.yaml", secret, 0600);
+             unit::expect(::chdir(other.c_str()) == 0, "there");  // nor in the current one
+             unit::expect_equal(load_cloud(file, "")->application_credential_secret, "");
+             write(dir + "/secure.yaml", secret, 0600);
+             unit::expect_equal(load_cloud(file, "")->application_credential_secret, "hush");
+         }},
+        {"a file that the program may not read is named, with the reason",
+         [=] {
+             made(cloud_a(""), 0);
+             const Stranger me(dir, file);
+             unit::expect_contains(message(Errc::denied), "ermission denied");
+         }},
+        {"a file must belong to root or to who runs the program",
+         [=] {
+             if (::geteuid() != 0) return;  // only root has files of others
+             made(cloud_a(""), 0640);
+             unit::expect(::chown(file.c_str(), 65533, Stranger::id) == 0, "is given away");
+             unit::expect(load_cloud(file, "").has_value(), "root reads what it is told to");
+             ::chmod(file.c_str(), 0644);
+             ::chmod(dir.c_str(), 0711);
+             unit::expect(::seteuid(Stranger::id) == 0, "is a stranger");
+             unit::expect_contains(message(Errc::denied), "belongs to uid 65533");
+             unit::expect(::seteuid(0) == 0, "is root");
+             // Its own file and root's are taken.
+             for (const uid_t owner : {Stranger::id, uid_t{0}}) {
+                 unit::expect(::chown(file.c_str(), owner, Stranger::id) == 0, "is given away");
+                 ::chmod(file.c_str(), 0640);
+                 unit::expect(::setegid(Stranger::id) == 0 && ::seteuid(Stranger::id) == 0,
+                              "is a stranger");
+                 const auto c = load_cloud(file, "");
+                 unit::expect(c.has_value(), c ? "" : c.error().message);
+                 unit::expect(::seteuid(0) == 0 && ::setegid(0) == 0, "is root");
+             }
          }},
         {"a file that is not there, a directory",
          [=] {
