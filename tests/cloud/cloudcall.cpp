@@ -148,6 +148,10 @@ Json json_of(const CloudConfig& c) {
     if (c.api_timeout) json::set(j.get(), "api_timeout", std::int64_t{c.api_timeout->count()});
     for (const auto& [service, url] : c.endpoint_override)
         json::set(j.get(), (service + "_endpoint_override").c_str(), url);
+    for (const auto& [service, region] : c.service_region)
+        json::set(j.get(), (service + "_region_name").c_str(), region);
+    for (const auto& [service, interface] : c.service_interface)
+        json::set(j.get(), (service + "_interface").c_str(), interface);
     return j;
 }
 

@@ -71,7 +71,7 @@ const Row rows[] = {
      "differs",
      {false, true}},
     {"volume-backed: no image is told, refused", volume(server("ACTIVE", "")), Act::refuse,
-     "volume"},
+     "its image cannot be told and a rebuild would wipe the volume: see AllowVolumeRebuild"},
     {"volume-backed and allowed: rebuilt",
      volume(server("ACTIVE", "")),
      Act::rebuild,

@@ -544,6 +544,21 @@ std::vector<unit::Rule> catalog_rules() {
     return {
         {"type, interface and region choose",
          [=] { unit::expect_equal(*choose_endpoint(r2, two, "compute"), "http://n2/v2.1"); }},
+        {"a service's own region and interface win over the cloud's",
+         [=] {
+             auto c = r2;
+             c.service_region["compute"] = "R1";
+             unit::expect_equal(*choose_endpoint(c, two, "compute"), "http://n1/v2.1");
+             c.service_interface["compute"] = "internal";
+             unit::expect_equal(*choose_endpoint(c, two, "compute"), "http://i1/v2.1");
+             c.service_region["image"] = "R1";
+             unit::expect_equal(*choose_endpoint(c, two, "image"), "http://g1");
+             c.service_region["image"] = "R3";
+             c.service_interface["image"] = "admin";
+             const auto none = choose_endpoint(c, two, "image");
+             unit::expect(!none, "is refused");
+             unit::expect_contains(none.error().message, "interface admin, region R3");
+         }},
         {"an override wins",
          [=] {
              auto c = r2;
