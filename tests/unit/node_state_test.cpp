@@ -20,6 +20,13 @@ struct Row {
 const Row rows[] = {
     {NODE_STATE_IDLE, "IDLE", true, false, false},
     {NODE_STATE_MIXED, "MIXED", true, true, false},
+    {NODE_STATE_DOWN, "DOWN", false, false, false},
+    {NODE_STATE_IDLE | NODE_STATE_DRAIN, "IDLE+DRAIN", false, false, false},
+    {NODE_STATE_MIXED | NODE_STATE_DRAIN, "MIXED+DRAIN", false, true, false},
+    {NODE_STATE_IDLE | NODE_STATE_COMPLETING | NODE_STATE_PLANNED, "IDLE+COMPLETING+PLANNED", true,
+     true, false},
+    {NODE_STATE_IDLE | NODE_STATE_REBOOT_REQUESTED | NODE_STATE_NO_RESPOND | NODE_STATE_DRAIN,
+     "IDLE+DRAIN+NOT_RESPONDING+REBOOT_REQUESTED", false, false, true},
     {NODE_STATE_MIXED | NODE_STATE_PLANNED, "MIXED+PLANNED", true, true, false},
     {NODE_STATE_IDLE | NODE_STATE_PLANNED, "IDLE+PLANNED", true, false, false},
     {NODE_STATE_ALLOCATED, "ALLOCATED", false, true, false},
