@@ -45,6 +45,28 @@ void starts(const GateDecision& decision) {
 void start_rules(std::vector<unit::Rule>& rules) {
     rules.push_back({"one revision", [] { starts(decide(batch(), {"n1", "n2"})); }});
     rules.push_back({"nodes of no cohort", [] { starts(decide(batch(), {"n1", "n5"})); }});
+    // A reboot that is asked for or under way, and DOWN, leave the disk as it is. A rebuild
+    // withdraws the label before anything is asked of the cloud, and a node that has booted onto
+    // something else is judged by itself before it is given back: the label alone says what a job
+    // would find.
+    rules.push_back(
+        {"a node's label counts while it reboots or is DOWN: nothing else has been "
+         "asked of it",
+         [] {
+             const auto told = [](const char* other, void (*change)(cohort::NodeState&)) {
+                 World world = mixed();
+                 for (auto& node : world.snapshot.nodes)
+                     if (node.name == other) change(node.state);
+                 return decide(batch(), {"n1", other}, world);
+             };
+             for (auto* change :
+                  {+[](cohort::NodeState& s) { s.reboot_requested = true; },
+                   +[](cohort::NodeState& s) { s.reboot_issued = true; },
+                   +[](cohort::NodeState& s) { s.base = cohort::NodeState::Base::down; }}) {
+                 starts(told("n2", change));
+                 expect(told("n3", change).act == Act::requeue, "another revision");
+             }
+         }});
     rules.push_back({"MixedRevision=off", [] {
                          starts(decide(batch(), {"n1", "n3"}, mixed(MixedRevision::off)));
                      }});

@@ -190,6 +190,24 @@ int main() {
                  world.cohorts[0].rule.single_node = true;
                  expect(world, job(1), "[rev_a|rev_b]");
              }},
+            {"a node that reboots or is DOWN counts by its label: its disk stays what it is until "
+             "a "
+             "rebuild withdraws that",
+             [] {
+                 for (auto* change :
+                      {+[](cohort::NodeState& s) { s.reboot_requested = true; },
+                       +[](cohort::NodeState& s) { s.reboot_issued = true; },
+                       +[](cohort::NodeState& s) { s.base = cohort::NodeState::Base::down; }}) {
+                     auto same = uniform();
+                     change(same.snapshot.nodes[2].state);
+                     expect(same, job(2), "pass");
+                     auto other = mixed();
+                     for (const std::size_t n : {3, 4, 5}) change(other.snapshot.nodes[n].state);
+                     // They may be back before the job starts.
+                     expect(other, job(2), "[rev_a|rev_b]");
+                     expect(other, listed(2, "n1,n4"), "refuse");
+                 }
+             }},
             {"a withdrawn node takes no part: the others are bound although they are of one "
              "revision",
              [] {
