@@ -10,8 +10,9 @@ A true one is described by the JSON file that COHORT_TEST_CLOUD names:
    "seconds": how long one action may take,
    "bad_images": {what is wrong: ID, ...}   that nova does not take for a rebuild
    "commands": {"fail": ARGV, "heal": ARGV, "lock": ARGV, "unlock": ARGV, "stop": ARGV, "pause": ARGV,
-                "suspend": ARGV, "rescue": ARGV, "unrescue": ARGV}}
-where ARGV's {id} and {name} stand for the server's, and a command that is absent skips its tests.
+                "suspend": ARGV, "rescue": ARGV, "unrescue": ARGV, "shelve": ARGV, "unshelve": ARGV}}
+where ARGV's {id} and {name} stand for the server's, and a command that is absent skips its tests
+(without shelve and unshelve nothing is skipped but that state).
 """
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ import harness
 
 ROLES = ("reader", "member", "password", "rules")
 VM_STATES = {"stop": "stopped", "pause": "paused", "suspend": "suspended", "rescue": "rescued",
-             "unrescue": "active"}
+             "unrescue": "active", "shelve": "shelved", "unshelve": "active"}
 
 
 class Lab:
@@ -38,7 +39,7 @@ class Lab:
         from cloud_client import LabCloud
 
         self.lab = LabCloud(harness.lab_servers(8), harness.lab_images())
-        self.lab.set(rebuild_delay=0.6, reboot_delay=0.1)
+        self.lab.set(rebuild_delay=0.6, reboot_delay=0.4)
         self.clouds, self.cloud = self.lab.more_clouds, "lab"
         self.roles = {role: f"lab-{role}" for role in ROLES}
         self.servers = harness.lab_servers(8)
@@ -48,6 +49,9 @@ class Lab:
         self.bad_images = {"deactivated": harness.uuid_of("d", 1), "too big": harness.uuid_of("d", 2)}
         self.lab.change_image(self.bad_images["deactivated"], name="off", status="deactivated")
         self.lab.change_image(self.bad_images["too big"], name="big", min_disk=500)
+
+    def can(self, what: str) -> bool:
+        return what in ("fail", "lock", "unlock", *VM_STATES)
 
     def do(self, what: str, server: dict) -> None:
         name = server["name"]
@@ -74,6 +78,9 @@ class True_:
         self.flavor = told.get("flavor", "")
         self.seconds = told.get("seconds", 120)
         self.commands = told.get("commands", {})
+
+    def can(self, what: str) -> bool:
+        return what in self.commands
 
     def do(self, what: str, server: dict) -> None:
         if what not in self.commands:

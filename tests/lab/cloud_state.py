@@ -62,8 +62,8 @@ class Server:
     order: dict = field(default_factory=dict)  # what it was created with
 
     _STATUS = {"active": "ACTIVE", "stopped": "SHUTOFF", "error": "ERROR", "paused": "PAUSED",
-               "suspended": "SUSPENDED", "shelved_offloaded": "SHELVED_OFFLOADED", "rescued": "RESCUE",
-               "building": "BUILD"}
+               "suspended": "SUSPENDED", "shelved": "SHELVED", "shelved_offloaded": "SHELVED_OFFLOADED",
+               "rescued": "RESCUE", "building": "BUILD"}
 
     @property
     def status(self) -> str:

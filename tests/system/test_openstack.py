@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -151,7 +152,12 @@ def test_what_breaks_on_the_way_to_the_true_services(behind):
                               proxy.Break(method="GET", status=502), proxy.Break(method="GET", kind="truncate"),
                               proxy.Break(method="GET", kind="reset")]  # fmt: skip
     assert behind.call("server", server)[0] == 0
+    moment = int(time.time()) + 5
+    code, told, taken = behind.rebuild("s1", status=429, headers={"Retry-After": formatdate(moment, usegmt=True)})
+    assert (code, taken) == (0, 1) and time.time() >= moment, told
     for plan, wanted, posts in (({"status": 429, "headers": {"Retry-After": "1"}}, 0, 1),
+                                ({"status": 413, "headers": {"Retry-After": "1"}}, 0, 1),
+                                ({"status": 413}, 4, 0),  # too large for ever
                                 ({"status": 502}, unsure, 0), ({"status": 504}, unsure, 0),
                                 ({"kind": "reset"}, unsure, 0), ({"kind": "reset", "after": True}, 0, 1),
                                 ({"kind": "truncate", "after": True}, 0, 1),
