@@ -62,7 +62,8 @@ def mixed(cluster):
     site_features(cluster)
     label(cluster, MIXED)
     yield cluster
-    cluster.run("scancel", "-u", "alice")
+    for user in ("alice", "bob"):
+        cluster.run("scancel", "-u", user)
     wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, 60, "all idle")
 
 
@@ -169,6 +170,24 @@ def test_a_job_that_its_user_held_does_not_escape_by_its_release(cluster) -> Non
     assert cluster.job(counts)["Priority"] == "0"
     cluster.run("scancel", "-u", "alice")
     wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, 60, "all idle")
+
+
+@pytest.mark.parametrize("constraint", ["", f"[{A}|{B}]"], ids=["nothing", "his own group"])
+def test_a_waiting_node_list_does_not_start_when_one_of_its_nodes_has_changed(mixed, constraint: str) -> None:
+    """Slurm alone starts his group then (test_guard_traps.py). What he asked for comes back with the label."""
+    blocker = mixed.submit("-w", "n1", "--exclusive", user="bob", wrap="sleep 600")
+    mixed.wait_job(blocker, "RUNNING")
+    options = ["-C", constraint] if constraint else []
+    job = mixed.submit("-N2", "-w", "n1,n2", *options, wrap="sleep 1")
+    assert A in mixed.job(job)["Features"]
+    label(mixed, {**MIXED, "n1": B})
+    mixed.run("scancel", blocker)
+    wait_until(lambda: mixed.node_states()["n1"] == "idle", 20, "n1 is free")
+    time.sleep(5)
+    assert mixed.job(job)["JobState"] == "PENDING"
+    label(mixed, MIXED)
+    mixed.wait_job(job, "COMPLETED", seconds=120)
+    assert mixed.job(job)["NodeList"] == "n[1-2]"
 
 
 def test_a_later_update_does_not_escape(mixed) -> None:

@@ -13,20 +13,24 @@ import pytest
 
 import services
 from machines import wait_until
-from test_guard_traps import A, FORMS, LABELS, OPTIONS
+from test_guard_traps import (A, COUNT_AND_GROUP, COUNTS_AND_PIN, FORMS, LABELS, OPTIONS, het_components,
+                              nodes_of, write_node_file)  # fmt: skip
 
 SITE = {"n1": "gpu,x", "n2": "gpu,x,y", "n3": "gpu,y", "n4": "gpu,x,y"}
 # Refused by the guard where Slurm alone would take them: they cannot be kept on one side.
-SPANNING = {"a node list that spans, with the group"}
+SPANNING = {"a node list that spans, with the group", "a node file that spans, with the group"}
+COUNTED = {COUNT_AND_GROUP, COUNTS_AND_PIN}  # a pin is not enforced beside counts, a group not everywhere
 # Forms by which the user names a revision that others must not be taken for.
 REVISIONS = {A: {"n1", "n2"}, LABELS["n3"]: {"n3", "n4"}}
+
+HET_START = 10  # seconds after which raw Slurm has begun a het job whose nodes are free
 
 
 def said(options: list[str]) -> str:
     return " ".join(options) or "nothing"
 
 
-ROWS = [(["-C", form] if form else [], outcome) for form, outcome in FORMS]
+ROWS = [(["-C", form] if form else [], "refused" if form in COUNTED else outcome) for form, outcome in FORMS]
 ROWS += [(options, "refused" if name in SPANNING else outcome) for name, options, outcome in OPTIONS]
 
 
@@ -34,6 +38,7 @@ ROWS += [(options, "refused" if name in SPANNING else outcome) for name, options
 def cluster(module_lab):
     lab = module_lab(nodes=4, cohort_conf={"Refresh": "200ms"})
     lab.wait_joined()
+    write_node_file(lab)
     for node, label in LABELS.items():
         lab.run("scontrol", "update", f"NodeName={node}", f"AvailableFeatures={SITE[node]}",
                 f"ActiveFeatures={SITE[node]}", "Extra=" + json.dumps({"cohort_rev": label}))  # fmt: skip
@@ -46,10 +51,6 @@ def cluster(module_lab):
 def submit(lab, *options: str):
     return lab.run("sbatch", "--parsable", "-N2", *options, "-o", "/dev/null", "--wrap", "true",
                    user="alice", check=False)  # fmt: skip
-
-
-def nodes_of(lab, job: str) -> set[str]:
-    return set(lab.out("scontrol", "show", "hostnames", lab.job(job)["NodeList"]).split())
 
 
 def test_no_form_mixes(cluster) -> None:
@@ -71,6 +72,8 @@ def test_no_form_mixes(cluster) -> None:
             continue
         # What Slurm alone takes is taken, bound.
         assert said(options) not in refused, refused[said(options)]
+    for form in COUNTED:
+        assert "cohort: " in refused[f"-C {form}"][1], refused
     for job in blockers:
         cluster.run("scancel", job)
     for job, (options, _) in accepted.items():
@@ -78,11 +81,23 @@ def test_no_form_mixes(cluster) -> None:
         assert any(nodes_of(cluster, job) <= side for side in REVISIONS.values()), said(options)
 
 
-def test_components_of_a_het_job_are_of_one_revision(cluster) -> None:
-    done = cluster.run("sbatch", "--parsable", "-N1", ":", "-N1", "-o", "/dev/null", "--wrap", "true", user="alice")
-    job = int(done.stdout.strip())
-    wait_until(lambda: cluster.job(str(job))["JobState"] == "COMPLETED", 120, "the het job runs", 0.5)
-    nodes = nodes_of(cluster, str(job)) | nodes_of(cluster, f"{job}+1")
+@pytest.mark.parametrize("busy", [[], ["n1", "n3"]], ids=["idle", "one-node-of-each-side-busy"])
+def test_components_of_a_het_job_are_of_one_revision(cluster, busy: list[str]) -> None:
+    """With n1 and n3 busy Slurm alone begins at once, on n2 and n4 (test_guard_traps.py)."""
+    blockers = [cluster.submit("-w", node, "--exclusive", user="bob", wrap="sleep 600") for node in busy]
+    for blocker in blockers:
+        cluster.wait_job(blocker, "RUNNING")
+    done = cluster.run("sbatch", "--parsable", "-N1", "--exclusive", ":", "-N1", "--exclusive", "-o", "/dev/null",
+                       "--wrap", "true", user="alice")  # fmt: skip
+    components = het_components(done.stdout.strip())
+    if busy:
+        time.sleep(HET_START)
+        assert [cluster.job(c)["JobState"] for c in components] == ["PENDING"] * 2
+    for blocker in blockers:
+        cluster.run("scancel", blocker)
+    for component in components:
+        cluster.wait_job(component, seconds=120)
+    nodes = set.union(*(nodes_of(cluster, c) for c in components))
     assert any(nodes <= side for side in REVISIONS.values()), nodes
 
 

@@ -13,11 +13,15 @@ import time
 import pytest
 
 from machines import wait_until
+from spanklab import version
 
 A, B = "rev_" + "a" * 16, "rev_" + "b" * 16
 LABELS = {"n1": A, "n2": A, "n3": B, "n4": B}
 FEATURES = {"n1": "gpu,x", "n2": "gpu,x,y", "n3": "gpu,y", "n4": "gpu,x,y"}
 G = f"[{A}|{B}]"
+COUNT_AND_GROUP = f"gpu*2&{G}"
+COUNTS_AND_PIN = f"[x*1&y*1]&{B}"
+NODE_FILE = "/shared/n2-n4"  # n2 and n4, one a line
 
 # Constraint, what happens: mixes | waits | refused.
 FORMS = [
@@ -43,6 +47,9 @@ FORMS = [
     (f"gpu&[x|y]&{B}", "waits"),
     (f"[(x&{B})*1&(y&{B})*1]", "waits"),
     (f"[(gpu&{B})*2]", "waits"),
+    (COUNT_AND_GROUP, "waits" if version() < (26, 5) else "refused"),
+    (COUNTS_AND_PIN, "mixes"),  # the pin is taken no notice of
+    (f"[x*1&y*1]&{G}", "refused"),
     (f"[x|y]&{G}", "refused"),
     (f"[gpu&{A}|gpu&{B}]", "refused"),
     ("((x|y)&gpu)", "refused"),
@@ -56,26 +63,63 @@ OPTIONS = [
     ("prefer with a pin", ["-C", B, f"--prefer=[x|y]&{B}"], "waits"),
     ("only prefer had features", ["-C", G, f"--prefer=x&{G}"], "waits"),
     ("a node list that spans, with the group", ["-C", G, "-w", "n2,n4"], "mixes"),
+    ("a node file that spans, with the group", ["-C", G, "-F", NODE_FILE], "mixes"),
     ("a node list that spans, with a pin", ["-C", B, "-w", "n2,n4"], "refused"),
     ("a node of one revision, with its pin", ["-C", A, "-w", "n2"], "waits"),
     ("a node list of one revision, with its pin", ["-C", A, "-w", "n1,n2"], "waits"),
     ("exclusive", ["-C", G, "--exclusive"], "waits"),
     ("a range of nodes", ["-C", G, "-N", "2-4"], "waits"),
     ("a batch host's feature", ["-C", f"gpu&{G}", "--batch=gpu"], "waits"),
+    ("a batch host's revision", ["-C", G, f"--batch={A}"], "waits"),
 ]
 
 
 @pytest.fixture(scope="module")
 def cluster(module_lab):
     lab = module_lab(plain=True, nodes=4)
-    for node, label in LABELS.items():
+    relabel(lab, **LABELS)
+    write_node_file(lab)
+    fill(lab)
+    return lab
+
+
+def relabel(lab, **labels: str) -> None:
+    for node, label in labels.items():
         both = f"{FEATURES[node]},{label}"
         lab.run("scontrol", "update", f"NodeName={node}", f"AvailableFeatures={both}",
                 f"ActiveFeatures={both}")  # fmt: skip
+
+
+def write_node_file(lab) -> None:
+    lab.run("sh", "-c", f"printf 'n2\\nn4\\n' >{NODE_FILE}")
+
+
+def fill(lab) -> None:
+    """n1 and n3 are busy."""
     for node in ("n1", "n3"):
-        lab.submit("-w", node, "--exclusive", user="bob", wrap="sleep 3600")
+        if lab.node_states()[node] != "alloc":
+            lab.submit("-w", node, "--exclusive", user="bob", wrap="sleep 3600")
     wait_until(lambda: lab.node_states()["n1"] == lab.node_states()["n3"] == "alloc", 20, "n1, n3 busy")
-    return lab
+
+
+@pytest.fixture
+def filled(cluster):
+    """As the rows above have it, whatever a row of its own does to labels and jobs."""
+    relabel(cluster, **LABELS)
+    fill(cluster)
+    yield cluster
+    cluster.run("scancel", "-u", "alice")
+    relabel(cluster, **LABELS)
+    wait_until(lambda: not cluster.out("squeue", "-h", "-u", "alice"), 30, "no job of alice is left")
+
+
+def het_components(job: str) -> list[str]:
+    """Of two. The number alone shows both, of which lab.job() has the last."""
+    return [f"{job}+0", f"{job}+1"]
+
+
+def nodes_of(lab, job: str) -> set[str]:
+    return set(lab.out("scontrol", "show", "hostnames", lab.job(job)["NodeList"]).split())
 
 
 def outcome(lab, *options: str) -> str:
@@ -107,6 +151,48 @@ def test_form(cluster, constraint: str, wanted: str) -> None:
                          ids=[n for n, _, _ in OPTIONS])  # fmt: skip
 def test_option(cluster, options: list[str], wanted: str) -> None:
     assert outcome(cluster, *options) == wanted
+
+
+def test_nodes_that_differ_only_in_their_active_features(filled) -> None:
+    """22.05 alone holds a group against ActiveFeatures: labels stand in AvailableFeatures as well."""
+    for node, label in LABELS.items():
+        filled.run("scontrol", "update", f"NodeName={node}", f"AvailableFeatures={FEATURES[node]},{A},{B}",
+                   f"ActiveFeatures={FEATURES[node]},{label}")  # fmt: skip
+    assert outcome(filled, "-C", G) == ("waits" if version() < (23, 2) else "mixes")
+
+
+@pytest.mark.parametrize("constraint, ends", [(G, "mixes"), (A, "waits")], ids=["group", "pin"])
+def test_a_waiting_node_list_whose_node_changes_its_revision(filled, constraint: str, ends: str) -> None:
+    job = filled.submit("-N2", "-C", constraint, "-w", "n1,n2", wrap="sleep 3600")
+    time.sleep(2.5)
+    assert filled.job(job)["JobState"] == "PENDING"
+    relabel(filled, n1=B)
+    filled.run("scancel", "-u", "bob")
+    if ends == "mixes":
+        filled.wait_job(job, "RUNNING", seconds=20)
+        assert nodes_of(filled, job) == {"n1", "n2"}
+        return
+    wait_until(lambda: filled.node_states()["n1"] == "idle", 20, "n1 is free")
+    time.sleep(5)
+    assert filled.job(job)["JobState"] == "PENDING"
+
+
+def test_a_group_job_that_has_become_larger_than_either_side(filled) -> None:
+    """n1 and n3 alone are left of the two revisions."""
+    job = filled.submit("-N2", "-C", G, wrap="sleep 3600")
+    time.sleep(1)
+    assert filled.job(job)["Reason"] in ("Resources", "Priority", "None"), filled.job(job)
+    relabel(filled, n2="rev_" + "c" * 16, n4="rev_" + "c" * 16)
+    wait_until(lambda: filled.job(job)["Reason"] == "BadConstraints", 20, "BadConstraints")
+    assert filled.job(job)["JobState"] == "PENDING"
+
+
+def test_components_of_a_het_job_with_the_group_differ(filled) -> None:
+    """Each is judged by itself, and only n2 and n4 are free."""
+    job = filled.submit("-N1", "--exclusive", "-C", G, ":", "-N1", "--exclusive", "-C", G, wrap="sleep 3600")
+    for component in het_components(job):
+        filled.wait_job(component, "RUNNING", seconds=40)
+    assert set.union(*(nodes_of(filled, c) for c in het_components(job))) == {"n2", "n4"}
 
 
 def test_larger_than_every_set_is_refused(cluster) -> None:
@@ -201,3 +287,16 @@ def test_every_form_starts_when_one_side_is_free(cluster) -> None:
         run_to_its_end(cluster, job)
         nodes = cluster.out("scontrol", "show", "hostnames", cluster.job(job)["NodeList"]).split()
         assert frozenset(nodes) in wanted, constraint
+
+
+@pytest.mark.parametrize("constraint, most", [("", 4), (G, 2)], ids=["nothing", "group"])
+def test_a_range_that_begins_with_one_node_takes_one_side(cluster, constraint: str, most: int) -> None:
+    cluster.run("scancel", "-u", "bob")
+    cluster.wait_nodes("idle")
+    options = ["-C", constraint] if constraint else []
+    job = cluster.submit("-N1-4", *options, wrap="sleep 3600")
+    cluster.wait_job(job, "RUNNING")
+    nodes = nodes_of(cluster, job)
+    cluster.run("scancel", job)
+    assert len(nodes) == most
+    assert (len({LABELS[node] for node in nodes}) == 1) == bool(constraint)
