@@ -98,7 +98,8 @@ class Submitter(Actor):
         features = self.random.choice(FEATURES)
         said = SAY.format(self.random.choice((0, 1, 2)))
         begin = time.time()
-        done = self.lab.run("sbatch", "--parsable", "-o", "/dev/null", *options, *features, "--wrap", said,
+        # With a limit, so that Slurm's backfill can let a small job past a large one.
+        done = self.lab.run("sbatch", "--parsable", "-t", "10", "-o", "/dev/null", *options, *features, "--wrap", said,
                             user=user, check=False, timeout=60)  # fmt: skip
         refusal = storm_judge.Refusal(begin, time.time(), [*options, *features], done.stderr)
         with self.kept.lock:
@@ -118,13 +119,12 @@ class Watcher(Actor):
     def act(self) -> None:
         begin = time.time()
         shown = self.lab.run("scontrol", "-o", "show", "nodes", check=False)
-        queue = self.lab.run("squeue", "-h", "-t", "PD", "-o", "%D %r", check=False)
+        queue = self.lab.run("squeue", "-h", "-t", "PD", "-o", storm_judge.QUEUE_FORMAT, check=False)
         if shown.returncode or queue.returncode:
             return
         lines = [fields(line) for line in shown.stdout.splitlines()]
         nodes = {record["NodeName"]: storm_judge.node_of(record) for record in lines if "NodeName" in record}
-        room = [line.split() for line in queue.stdout.splitlines()]
-        waiting = sum(int(n) > 1 and reason in ("Resources", "Priority", "None") for n, reason, *_ in room)
+        waiting = storm_judge.plain_pairs(queue.stdout)
         with self.kept.lock:
             self.kept.samples.append(storm_judge.Sample(begin, time.time(), nodes, waiting))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from dataclasses import dataclass, field, replace
 
 import judge
@@ -31,7 +32,11 @@ class Sample:
     begin: float  # when the question was sent, and answered
     end: float
     nodes: dict[str, Node]
-    waiting: int  # jobs of several nodes that only wait for room
+    # Jobs that any two nodes could take and that only wait for room: the revisions they are bound to, none: any.
+    waiting: list[frozenset[str]]
+
+    def has_work_for(self, label: str) -> bool:
+        return any(not bound or label in bound for bound in self.waiting)
 
 
 @dataclass
@@ -55,7 +60,21 @@ class Request:
     prefer: str = ""
 
 
+QUEUE_FORMAT = "%D;%r;%P;%n;%h;%f"
+ROOM = ("Resources", "Priority", "None")
 OUT = ("DOWN", "DRAIN", "FAIL", "REBOOT", "NOT_RESPONDING", "INVALID", "MAINT", "UNKNOWN", "POWER")
+
+
+def plain_pairs(queue: str) -> list[frozenset[str]]:
+    """Of squeue's QUEUE_FORMAT: jobs of two nodes without features, lists or a partition of their own. Only those say
+    that a revision has work: one for eight nodes, or for a node that is busy, may wait for long."""
+    found = []
+    for line in queue.splitlines():
+        nodes, reason, partition, listed, share, features = line.split(";", 5)
+        own = [w for w in re.split(r"[\[\]|&()]", features) if w not in ("", "null") and not w.startswith("rev_")]
+        if (nodes, partition, listed, share) == ("2", "main", "", "OK") and not own and reason in ROOM:
+            found.append(frozenset(re.findall(r"rev_\w+", features)))
+    return found
 
 
 def node_of(record: dict[str, str]) -> Node:
@@ -168,7 +187,7 @@ def idle_windows(samples: list[Sample], starts: list[tuple[float, list[str]]], s
         for name, node in nodes.items():
             by_label.setdefault(node.label, set()).add(name)
         for label, names in by_label.items():
-            if len(names) < least or min(s.waiting for s in inside) == 0:
+            if len(names) < least or not all(s.has_work_for(label) for s in inside):
                 continue
             if not any(begin - 1 <= when <= begin + seconds and set(on) & names for when, on in starts):
                 found.append(f"from second {begin - samples[0].begin:.0f}: nothing on {','.join(sorted(names))} ({label})")

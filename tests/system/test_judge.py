@@ -106,7 +106,7 @@ def sample(when: float, labels: str, waiting: int = 1, features: str = "gpu") ->
     """LABELS: one letter per node; "-": none; "A": an attempt waits for a node of a."""
     nodes = {f"n{i}": storm_judge.Node(c.lower().strip("-"), frozenset(features.split(",")), c.isupper(), True)
              for i, c in enumerate(labels, 1)}  # fmt: skip
-    return storm_judge.Sample(when, when, nodes, waiting)
+    return storm_judge.Sample(when, when, nodes, [frozenset()] * waiting)
 
 
 @pytest.mark.parametrize("options, labels, wrong", [
@@ -151,6 +151,20 @@ def test_a_revision_without_starts(labels: str, waiting: int, starts: list, idle
     samples = [sample(float(i), labels, waiting) for i in range(11)]
     found = storm_judge.idle_windows(samples, [(t, on.split(",")) for t, on in starts], 10)
     assert (idle in found[0]) if idle else not found
+
+
+def test_a_job_that_is_bound_elsewhere_is_no_work() -> None:
+    samples = [storm_judge.Sample(s.begin, s.end, s.nodes, [frozenset({"a"})])
+               for s in (sample(float(i), "aaabbb") for i in range(11))]  # fmt: skip
+    found = storm_judge.idle_windows(samples, [], 10)
+    assert found and all("(a)" in f for f in found)
+
+
+def test_which_jobs_any_two_nodes_could_take() -> None:
+    queue = ("2;Resources;main;;OK;(null)\n2;Priority;main;;OK;[rev_a|rev_b]\n2;None;main;;OK;rev_a\n"
+             "2;Priority;main;;OK;gpu&rev_a\n2;Priority;main;n1;OK;(null)\n2;Priority;left;;OK;(null)\n"
+             "8;Priority;main;;OK;(null)\n2;Priority;main;;NO;(null)\n2;JobHeldUser;main;;OK;(null)\n")  # fmt: skip
+    assert storm_judge.plain_pairs(queue) == [frozenset(), frozenset({"rev_a", "rev_b"}), frozenset({"rev_a"})]
 
 
 def test_a_node_as_scontrol_shows_it() -> None:
