@@ -246,6 +246,8 @@ BREAKS = {
     "unreadable": "rm -rf {0}; touch {0}; chmod 000 {0}; chown root {0}",
     "a directory": "rm -rf {0}; mkdir {0}",
 }
+REASONS = {"missing": "No such file or directory", "truncated": "MaxConc", "unreadable": "Permission denied",
+           "a directory": "is not a regular file"}  # fmt: skip
 
 
 def hurt(lab: Lab, how: str) -> None:
@@ -262,12 +264,19 @@ def test_a_broken_cohort_conf_at_reconfigure_and_at_start(cluster, how):
     configure(cluster, MaxConcurrent=1)
     good = state_file(cluster, "cohort.conf.good")
     assert good == "MaxConcurrent=1\n"
+    before = len(cluster.log("slurmctld.log"))
     hurt(cluster, how)
     cluster.run("scontrol", "reconfigure")
-    wait_until(lambda: snapshot(cluster)["fault"], 10, "the fault is seen")
+    wait_until(lambda: REASONS[how] in snapshot(cluster)["fault"], 10, "the fault is seen")
     assert services.slurmctld_answers(cluster.controller)
     # The last good one holds: the second idle node is one too many.
     accepted(cluster, "n1", "--hold")
+    time.sleep(2)  # it is looked at again and again
+    said = [line for line in cluster.log("slurmctld.log")[before:].splitlines()
+            if "/etc/slurm/cohort.conf" in line and REASONS[how] in line]  # fmt: skip
+    assert said and all("error: " in line and "Mend it" in line for line in said), said
+    if slurmconf.slurm_version(cluster.out("slurmctld", "-V")) < (23, 11):
+        assert len(said) == 1, said  # newer ones begin a new process, which reads it too
     restart(cluster)
     cluster.wait_job(cluster.submit("-w", "n4"), seconds=30)
     wait_until(lambda: rebuild(cluster, "n2", "--hold").returncode == 0, 20, "accepted", 0.3)
@@ -281,6 +290,38 @@ def test_a_broken_cohort_conf_at_reconfigure_and_at_start(cluster, how):
     cluster.run("rm", "-rf", "/etc/slurm/cohort.conf")
     configure(cluster)
     wait_until(lambda: rebuild(cluster, "n3", "--hold").returncode == 0, 20, "accepted", 0.3)
+
+
+# What becomes of the files that say what nodes are to run: the hooks never read them.
+DESIRED = "/shared/desired"
+DESIRED_BREAKS = {
+    "missing": "rm -rf {0}",
+    "truncated": "for f in {0}/*; do : >$f; done",
+    "unreadable": "chmod 000 {0}/* {0}; chown root {0}",
+    "a file": "rm -rf {0}; touch {0}",
+}
+
+
+@pytest.mark.parametrize("how", DESIRED_BREAKS)
+def test_a_broken_desireddir_at_reconfigure_and_at_start(cluster, how):
+    cluster.run("sh", "-c", "mkdir -p {0}; for n in n1 n2 n3 n4; do echo image_id: {1} >{0}/$n.yml; done".format(
+        DESIRED, cluster.image("v1").id))  # fmt: skip
+    try:
+        configure(cluster, DesiredDir=DESIRED)
+        accepted(cluster, "n1", "--hold")
+        cluster.run("sh", "-c", DESIRED_BREAKS[how].format(DESIRED))
+        cluster.run("scontrol", "reconfigure")
+        wait_until(lambda: services.slurmctld_answers(cluster.controller), 20, "slurmctld answers")
+        cluster.wait_job(cluster.submit("-w", "n4"), seconds=30)
+        wait_until(lambda: rebuild(cluster, "n2", "--hold").returncode == 0, 20, "accepted", 0.3)
+        pid = services.pid(cluster.controller, "slurmctld")
+        restart(cluster)
+        assert services.pid(cluster.controller, "slurmctld") not in (0, pid)
+        cluster.wait_job(cluster.submit("-w", "n4"), seconds=30)
+        wait_until(lambda: rebuild(cluster, "n3", "--hold").returncode == 0, 20, "accepted", 0.3)
+        assert not snapshot(cluster)["fault"]
+    finally:
+        cluster.run("rm", "-rf", DESIRED)
 
 
 def test_200_sbatch_at_once_with_rebuild_jobs_among_them(cluster):
