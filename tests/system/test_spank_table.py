@@ -53,14 +53,17 @@ class Cell:
     def __init__(self, lab, tool: str) -> None:
         lab.run("rm", "-f", "/shared/home/alice/ran", "/shared/home/alice/out")
         self.code: int | None = None
-        self.text = ""
+        self.text = self.exit = ""
+        self.held = False
         job = ""
         if tool == "sbatch":
             job = lab.submit("-o", "out", wrap="touch ran")
             settled = ("COMPLETED", "FAILED", "NODE_FAIL", "CANCELLED", "TIMEOUT")
             self._wait(lambda: (at := lab.job(job))["JobState"] in settled
                        or (at["Restarts"] == "1" and at["JobState"] != "COMPLETING"))  # fmt: skip
-            self.job = lab.job(job)["JobState"]
+            record = lab.job(job)
+            self.job, self.exit = record["JobState"], record["ExitCode"]
+            self.held = record["Priority"] == "0"
             self.text = lab.run("cat", "/shared/home/alice/out", check=False).stdout
         else:
             command = ["srun", "touch", "ran"] if tool == "srun" else ["salloc", "srun", "touch", "ran"]
@@ -85,8 +88,8 @@ class Cell:
         return self.code == 0 or self.job == "COMPLETED"
 
     def __str__(self) -> str:
-        return (f"{'ran' if self.ran else 'not run'}, {'rc ' + str(self.code) if self.job == '' else self.job}"
-                f"{', hung' if self.hung else ''}{', drained' if self.drained else ''}")  # fmt: skip
+        return (f"{'ran' if self.ran else 'not run'}, {'rc ' + str(self.code) if self.job == '' else self.job} {self.exit}"
+                f"{', held' if self.held else ''}{', hung' if self.hung else ''}{', drained' if self.drained else ''}")  # fmt: skip
 
 
 @pytest.fixture
@@ -121,7 +124,29 @@ def test_slurm_fails_closed_on_minus_one_where_we_refuse(lab, cell, hook, tool):
     assert not found.ran and not found.success and not found.hung, str(found)
     assert found.drained == (hook == "job_prolog"), str(found)
     if hook == "job_prolog" and tool == "sbatch":
-        assert found.job == "PENDING", "back in the queue"
+        assert found.job == "PENDING" and found.held, str(found)
+    if hook == "job_prolog" and tool == "srun":
+        assert found.code in (1, 182), str(found)  # the job's end or the prolog's error, what srun hears first
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("code", [POSITIVE, "1"])
+def test_a_positive_answer_of_job_prolog_is_none_either(lab, cell, code, tool):
+    fails("job_prolog", code)
+    found = cell(tool)
+    print(f"MEASURED {lab.version} job_prolog {code} {tool}: {found}")
+    if lab.version < (25, 5):
+        assert found.ran and found.success and not found.drained, str(found)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("hook", OURS)
+def test_optional_lets_the_task_run(lab, cell, hook, tool):
+    """Why doctor and join want "required"."""
+    plugstack(f"optional /shared/spank_fails.so hook={hook} rc=-1")
+    found = cell(tool)
+    print(f"MEASURED {lab.version} optional {hook} -1 {tool}: {found}")
+    assert found.ran and found.success and not found.drained, str(found)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -138,12 +163,22 @@ def test_a_positive_answer_is_no_refusal_before_25_05(lab, cell, hook, tool):
 @pytest.mark.parametrize("code", ["-1", POSITIVE] if LONG else ["-1"])
 @pytest.mark.parametrize("hook", OTHERS if LONG else OTHERS[:2])
 def test_where_we_never_refuse(lab, cell, hook, code, tool):
-    """Success for a task that never ran, a drained node, or a hang: at least one of them."""
+    """Success for a task that never ran, a drained node, or a hang."""
     fails(hook, code)
     found = cell(tool)
     print(f"MEASURED {lab.version} {hook} {code} {tool}: {found}")
-    if code == "-1" and lab.version == (22, 5):
-        assert found.success or found.drained or found.hung, str(found)
+    if code != "-1":
+        return
+    if hook == "task_post_fork" and lab.version >= (23, 11):
+        assert found.hung or not found.success, str(found)
+        return
+    assert not found.ran, str(found)
+    if tool == "sbatch":
+        assert found.drained, str(found)
+        # Before 23.11 it is lost: nobody can tell that it never ran.
+        assert (found.job, found.exit) == (("COMPLETED", "0:0") if lab.version < (23, 11) else ("PENDING", "0:0")), str(found)
+    elif lab.version < (23, 11):
+        assert found.code == 0, str(found)
 
 
 # A fault of our own in each hook: what the task, the job and the node get.
