@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a bad node costs a two-node batch job, by PrologFlags: the table of spank_cohort(8)."""
+"""What a bad node costs a two-node batch job, by PrologFlags: the table of spank_cohort(8).
+
+Contain gives each node of a job an extern step, which has init and exit alone of the hooks of a step.
+"""
 from __future__ import annotations
 
 import pytest
@@ -12,7 +15,8 @@ BODY = "touch started; sleep 1; srun -N2 sh -c 'touch ran.$SLURMD_NODENAME'; ech
 
 
 DEFER_BATCH = version() >= (24, 11)
-FLAGS = [None, "Alloc"] + (["Alloc,DeferBatch"] if DEFER_BATCH else [])
+CONTAIN = "Alloc,Contain"
+FLAGS = [None, "Alloc", CONTAIN] + (["Alloc,DeferBatch"] if DEFER_BATCH else [])
 
 
 @pytest.fixture(scope="module", params=FLAGS, ids=[flags or "none" for flags in FLAGS])
@@ -55,3 +59,39 @@ def test_a_bad_node_of_two(lab, bad):
     prepare(lab, sealed.files())
     lab.run("scontrol", "update", f"nodename={bad}", "state=resume")
     lab.wait_nodes("idle")
+
+
+def give_back(lab, node: str) -> None:
+    wait_until(lambda: "DRAIN" in lab.node(node)["State"], 60, f"{node} is drained", 0.1)
+    lab.run("scontrol", "update", f"nodename={node}", "state=resume")
+    lab.wait_nodes("idle")
+
+
+@pytest.mark.parametrize("lab", [CONTAIN], indirect=True)
+def test_an_extern_step_opens_no_gate_and_closes_none(lab):
+    prepare(lab, sealed.files())
+    lab.run("sh", "-c", "cd /shared/home/alice && rm -f started step ran.* out go")
+    # A good node: the extern step is there and hinders nothing.
+    job = lab.submit("-w", "n1", "-o", "out", wrap="touch started; while [ ! -e go ]; do sleep 0.1; done; "
+                     "srun touch ran.late; echo step $?")  # fmt: skip
+    wait_until(lambda: there(lab, "started"), 30, "the job has begun")
+    assert f"{job}.extern" in on(lab, "n1", "ps -A -o args=").replace(f"[{job}.extern]", f"{job}.extern")
+    # Damaged during the job: its next step is refused, the job is not lost, the extern step ends with it.
+    on(lab, "n1", f"rm {PROFILE}/vars")
+    lab.run("touch", "/shared/home/alice/go")
+    lab.wait_job(job, "COMPLETED")
+    out = lab.out("cat", "/shared/home/alice/out")
+    assert "this node may not run your task" in out and "step 1" in out, out
+    assert "DRAIN" not in lab.node("n1")["State"]
+    lab.wait_nodes("idle")
+    # From the beginning: the prolog stands before the extern step as well.
+    for command in (["srun"], ["salloc", "-w", "n1", "srun"]):
+        done = lab.run(*command, "-w", "n1", "touch", "ran.n1", user="alice", check=False, timeout=60)
+        assert done.returncode != 0, done
+        give_back(lab, "n1")
+    job = lab.submit("-w", "n1", wrap="touch ran.n1")
+    wait_until(lambda: lab.job(job)["Restarts"] == "1" and lab.job(job)["JobState"] == "PENDING", 60, "back in the queue", 0.2)
+    lab.run("scancel", job)
+    give_back(lab, "n1")
+    assert not there(lab, "ran.n1") and not there(lab, "ran.late")
+    prepare(lab, sealed.files())

@@ -172,6 +172,42 @@ def test_a_node_that_publishes_a_moment_late_loses_no_job(lab):
     assert lab.out("srun", "-w", BAD, "hostname", user="alice", timeout=60) == BAD
 
 
+REBUILD = ("SPANK_COHORT_REBUILD", "COHORT_REBUILD", "SPANK_SPANK_COHORT_REBUILD", "_SLURM_SPANK_OPTION_cohort_rebuild",
+           "_SLURM_SPANK_OPTION_cohort_profile_dir", "SLURM_JOB_CONSTRAINTS")  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ["1", BAD, ""], ids=["1", "the-node", "empty"])
+def test_no_forged_variable_opens_the_gates_of_a_bad_node(lab, value):
+    """A rebuild job alone may run there, and only slurmctld says which one is."""
+    forged = {name: value for name in REBUILD}
+    exports = "--export=ALL," + ",".join(f"{name}={value}" for name in REBUILD)
+    on(lab, BAD, f"rm {PROFILE}/vars")
+    for command in (["srun"], ["srun", exports], ["salloc", "-w", BAD, "srun"]):
+        done = lab.run(*command, "-w", BAD, "touch", "ran.forged", user="alice", env=forged, check=False, timeout=60)
+        assert done.returncode != 0, done
+        wait_drained(lab)
+        give_back(lab)
+    jobs = []
+    for options in ([], [exports]):
+        jobs.append(lab.out("sbatch", "--parsable", "-w", BAD, "-o", "/dev/null", *options, "--wrap",
+                            "touch ran.forged; srun touch ran.forged", user="alice", env=forged))  # fmt: skip
+        wait_drained(lab)
+        lab.wait_job(jobs[-1], "PENDING", seconds=30)
+        give_back(lab)
+    assert not side_effect(lab, "ran.forged")
+    # The gates of a job that is on the node already: the prolog has passed.
+    prepare(lab, sealed.files(), [BAD])
+    script = "#!/bin/sh\ntouch ran.go\nwhile [ ! -e ran.went ]; do sleep 0.1; done\n" + \
+             "".join(f"export {name}={value}\n" for name in REBUILD) + f"srun touch ran.forged\nsrun {exports} touch ran.forged\n"
+    job = lab.out("sbatch", "--parsable", "-w", BAD, "-o", "out.forged", user="alice", stdin=script, env=forged)
+    wait_until(lambda: side_effect(lab, "ran.go"), 30, "the job has begun")
+    on(lab, BAD, f"rm {PROFILE}/vars")
+    lab.run("touch", "/shared/home/alice/ran.went")
+    lab.wait_job(job, "COMPLETED", "FAILED", seconds=60)
+    assert lab.out("cat", "/shared/home/alice/out.forged").count("this node may not run your task") == 2
+    assert not side_effect(lab, "ran.forged")
+
+
 def test_a_job_bound_to_another_revision_is_refused(lab):
     other = "rev_00000000000000aa"
     before = lab.node(BAD).get("Extra", "").replace("(null)", "")

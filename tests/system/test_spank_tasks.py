@@ -39,12 +39,18 @@ def test_only_allow_listed_names_are_touched_and_the_profile_wins(lab):
     assert got["TOOL_HOME"] == "/opt/tool = é"
 
 
-def test_nothing_of_the_users_environment_decides(lab):
-    forged = {"SPANK_COHORT_REBUILD": "n1", "SPANK_profile_dir": "/tmp/evil", "COHORT_REBUILD": "n1",
-              "_SLURM_SPANK_OPTION_cohort_profile_dir": "../../evil", "FLOX_TASK_PATH": "/evil",
-              "FLOX_ENV": "/evil"}  # fmt: skip
-    got = environment(one(lab, "/usr/bin/env", env=forged))
-    assert got["PATH"].split(":")[:2] == FLOX and got["FLOX_TASK_PATH"] == ":".join(FLOX)
+# A name that decides something in our programs, or would in a plugin that asked the user; and what stands in it.
+FORGED = ("SPANK_COHORT_REBUILD", "SPANK_profile_dir", "COHORT_REBUILD", "_SLURM_SPANK_OPTION_cohort_profile_dir",
+          "_SLURM_SPANK_OPTION_cohort_rebuild", "FLOX_TASK_PATH", "FLOX_TASK_PATH_POLICY", "FLOX_ENV")  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ["n1", "/tmp/evil", "../../evil", "", "append"], ids=lambda v: v or "empty")
+def test_nothing_of_the_users_environment_decides(lab, value: str):
+    forged = {name: value for name in FORGED}
+    for export in ([], ["--export=ALL," + ",".join(f"{name}={value}" for name in FORGED)]):
+        got = environment(one(lab, *export, "/usr/bin/env", env=forged))
+        assert got["PATH"].split(":")[:2] == FLOX and got["FLOX_TASK_PATH"] == ":".join(FLOX)
+        assert got["FLOX_TASK_PATH_POLICY"] == "prepend" and got["TOOL_HOME"] == "/opt/tool = é"
 
 
 def test_a_long_value_is_kept_whole(lab):
