@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <string>
 
 // Exported although the rest of the build hides its symbols; prototypes as far as they matter here.
 #define HOST extern "C" __attribute__((visibility("default")))
@@ -107,19 +108,28 @@ HOST char* slurm_strerror(int) {
     return text;
 }
 
+// Commas only. The caller frees a name, as with Slurm's.
+HOST void* slurm_hostlist_create(const char* text) {
+    return new std::string(text ? text : "");
+}
+HOST char* slurm_hostlist_shift(void* list) {
+    auto& rest = *static_cast<std::string*>(list);
+    if (rest.empty()) return nullptr;
+    const auto comma = rest.find(',');
+    char* name = ::strdup(rest.substr(0, comma).c_str());
+    rest.erase(0, comma == std::string::npos ? comma : comma + 1);
+    return name;
+}
+HOST void slurm_hostlist_destroy(void* list) {
+    delete static_cast<std::string*>(list);
+}
+
 // A controller's table that says: active.
 extern "C" {
 __attribute__((visibility("default"))) void* part_list = &part_list;
 }
 
-NO_CONTROLLER(slurm_load_ctl_conf)
-NO_CONTROLLER(slurm_load_node)
-NO_CONTROLLER(slurm_load_node_single)
-NO_CONTROLLER(slurm_load_partitions)
-NO_CONTROLLER(slurm_load_reservations)
-NO_CONTROLLER(slurm_load_jobs)
 NO_CONTROLLER(slurm_load_job)
-NO_CONTROLLER(slurm_load_job_user)
 NO_CONTROLLER(slurm_load_assoc_mgr_info)
 NO_CONTROLLER(slurm_update_node)
 NO_CONTROLLER(slurm_update_job2)
@@ -128,10 +138,7 @@ NO_CONTROLLER(slurm_requeue)
 NO_CONTROLLER(slurm_notify_job)
 NO_CONTROLLER(slurm_delete_node)
 NO_CONTROLLER(slurm_bit_ffs)
-NOTHING(slurm_hostlist_create)
 NOTHING(slurm_hostlist_push_host)
-NOTHING(slurm_hostlist_shift)
-NOTHING(slurm_hostlist_destroy)
 NOTHING(slurm_hostlist_ranged_string)
 NOTHING(slurm_list_iterator_create)
 NOTHING(slurm_list_iterator_destroy)

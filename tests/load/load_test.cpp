@@ -72,6 +72,16 @@ bool threads_become(std::size_t wanted) {
     return threads() == wanted;
 }
 
+// With slurm.conf, which nobody reads, and cohort.conf, which is missing until a test writes it.
+const std::string& folder() {
+    static const std::string made = [] {
+        std::string pattern = std::filesystem::temp_directory_path() / "load_test.XXXXXX";
+        if (!::mkdtemp(pattern.data())) std::abort();
+        return pattern;
+    }();
+    return made;
+}
+
 template <class F>
 F function(void* library, const char* name) {
     return reinterpret_cast<F>(::dlsym(library, name));
@@ -105,6 +115,36 @@ void show_variables(Submit submit, const Row& row) {
     host::release(job.spank_job_env);
 }
 
+// What Slurm itself never sends; a user's own program can.
+void show_broken_variables(Submit submit, const Row& row) {
+    for (const std::uint16_t reboot : {std::uint16_t{NO_VAL16}, std::uint16_t{1}}) {
+        job_desc_msg_t job = description();
+        job.reboot = reboot;
+        job.spank_job_env_size = 3;
+        char* message = nullptr;
+        expect((submit(&job, 1000, &message) == 0) == (reboot != 1),
+               row.file + ": a number of variables without any");
+        expect(!job.spank_job_env, row.file + ": and none is made up");
+        host::release(message);
+        message = nullptr;
+        job.spank_job_env = static_cast<char**>(host::allocate(3 * sizeof(char*)));
+        job.spank_job_env[1] = slurm_xstrdup("SPANK_COHORT_REBUILD=1");
+        job.spank_job_env[2] = slurm_xstrdup("OTHER=1");
+        expect((submit(&job, 1000, &message) == 0) == (reboot != 1),
+               row.file + ": a variable that is NULL");
+        bool other = false;
+        for (std::uint32_t i = 0; i < job.spank_job_env_size; ++i) {
+            const char* left = job.spank_job_env[i];
+            expect(!left || !std::strstr(left, "COHORT_REBUILD"), row.file + ": ours behind it");
+            other = other || (left && std::strcmp(left, "OTHER=1") == 0);
+            host::release(job.spank_job_env[i]);
+        }
+        expect(other, row.file + ": the others stay");
+        host::release(message);
+        host::release(job.spank_job_env);
+    }
+}
+
 void show_refusal(Submit submit, const Row& row) {
     job_desc_msg_t job = description();
     job.reboot = 1;
@@ -135,27 +175,6 @@ void show_fault(Submit submit, const Row& row, const char* name) {
     }
 }
 
-// job_modify takes a message from Slurm 23.02 on; an argument too many does no harm here.
-using Modify = int (*)(job_desc_msg_t*, void*, std::uint32_t, char**);
-
-// Every pointer of a job_desc_msg_t may be null, every number 0 or NO_VAL, for root and for users.
-void show_empty_jobs(Submit submit, Modify modify, const Row& row) {
-    job_desc_msg_t zero;
-    std::memset(&zero, 0, sizeof zero);
-    for (const std::uint32_t uid : {0u, 1000u})
-        for (job_desc_msg_t job : {zero, description()}) {
-            char* message = nullptr;
-            expect(submit(&job, uid, &message) == 0, row.file + ": an empty submission passes");
-            if (message) host::release(message);
-            message = nullptr;
-            job_desc_msg_t change = zero;
-            change.reboot = NO_VAL16;
-            expect(modify(&change, nullptr, uid, &message) == 0, row.file + ": an empty change");
-            if (message) host::release(message);
-            host::release(job.admin_comment);
-        }
-}
-
 using Field = char* job_desc_msg_t::*;
 constexpr std::pair<Field, const char*> texts[] = {
     {&job_desc_msg_t::account, "research"},
@@ -173,27 +192,113 @@ constexpr std::pair<Field, const char*> texts[] = {
     {&job_desc_msg_t::reservation, "r"},
 };
 
+void release_texts(job_desc_msg_t& job) {
+    for (const auto& [field, text] : texts) {
+        static_cast<void>(text);
+        host::release(job.*field);
+        job.*field = nullptr;
+    }
+}
+
+// job_modify takes a message from Slurm 23.02 on; an argument too many does no harm here.
+using Modify = int (*)(job_desc_msg_t*, void*, std::uint32_t, char**);
+
+// Every pointer of a job_desc_msg_t may be null, every number 0 or NO_VAL, for root and for users.
+void show_empty_jobs(Submit submit, Modify modify, const Row& row, bool warm) {
+    job_desc_msg_t zero;
+    std::memset(&zero, 0, sizeof zero);
+    for (const std::uint32_t uid : {0u, 1000u})
+        for (job_desc_msg_t job : {zero, description()}) {
+            char* message = nullptr;
+            expect(submit(&job, uid, &message) == 0, row.file + ": an empty submission passes");
+            if (message) host::release(message);
+            message = nullptr;
+            job_desc_msg_t change = zero;
+            change.reboot = NO_VAL16;
+            // A number that is 0 is given, and a warm guard does not know the job.
+            expect(modify(&change, nullptr, uid, &message) == 0 || (warm && uid != 0),
+                   row.file + ": an empty change");
+            if (message) host::release(message);
+            release_texts(change);
+            release_texts(job);
+        }
+}
+
+// Every rebuild job (of more than one node, where the cluster is known); and a user's comment that
+// would make one.
+bool is_refused(bool change, bool reboot, std::uint32_t uid, Field missing) {
+    if (!change) return reboot;
+    return uid != 0 && missing != &job_desc_msg_t::admin_comment;
+}
+
 // Every pointer of a job_desc_msg_t that is read may be null although all others are there.
-void show_missing_texts(Submit submit, Modify modify, const Row& row) {
+void show_missing_texts(Submit submit, Modify modify, const Row& row, bool warm) {
     for (const auto& [missing, its_text] : texts)
         for (const std::uint32_t uid : {0u, 1000u})
-            for (const bool change : {false, true}) {
-                job_desc_msg_t job = description();
-                for (const auto& [field, text] : texts)
-                    if (field != missing) job.*field = slurm_xstrdup(text);
-                char* message = nullptr;
-                const int rc =
-                    change ? modify(&job, nullptr, uid, &message) : submit(&job, uid, &message);
-                // Only an administrator's comment that makes a rebuild job is refused to users.
-                const bool forged = change && uid != 0 && missing != &job_desc_msg_t::admin_comment;
-                expect((rc != 0) == forged,
-                       row.file + ": a job without one of its texts (" + its_text + ")");
-                if (message) host::release(message);
-                for (const auto& [field, text] : texts) {
-                    static_cast<void>(text);
-                    host::release(job.*field);
+            for (const bool change : {false, true})
+                for (const std::uint16_t reboot : {std::uint16_t{NO_VAL16}, std::uint16_t{1}}) {
+                    job_desc_msg_t job = description();
+                    job.reboot = reboot;
+                    for (const auto& [field, text] : texts)
+                        if (field != missing) job.*field = slurm_xstrdup(text);
+                    char* message = nullptr;
+                    const int rc =
+                        change ? modify(&job, nullptr, uid, &message) : submit(&job, uid, &message);
+                    // A warm guard may refuse the change of a job that it does not know.
+                    const bool refused = is_refused(change, reboot == 1, uid, missing);
+                    expect((rc != 0) == refused || (warm && change && uid != 0),
+                           row.file + ": a job without one of its texts (" + its_text + ")");
+                    if (message) host::release(message);
+                    release_texts(job);
                 }
-            }
+}
+
+// Waits until the plugin has read the cluster; then two nodes of it are bound to one revision.
+bool becomes_warm(Submit submit) {
+    for (int i = 0; i < 500; ++i) {
+        job_desc_msg_t job = description();
+        job.min_nodes = job.max_nodes = 2;
+        char* message = nullptr;
+        const int rc = submit(&job, 1000, &message);
+        const bool bound = rc == 0 && job.features && std::strchr(job.features, '|');
+        host::release(message);
+        release_texts(job);
+        if (bound) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+}
+
+void show_accepted(Submit submit, const Row& row) {
+    job_desc_msg_t job = description();
+    job.reboot = 1;
+    job.req_nodes = slurm_xstrdup("n1");
+    job.spank_job_env_size = 3;
+    char* message = nullptr;
+    expect(submit(&job, 0, &message) == 0, row.file + ": a rebuild job without any other text");
+    expect(job.spank_job_env && job.spank_job_env_size == 1 &&
+               std::strcmp(job.spank_job_env[0], "COHORT_REBUILD=1") == 0,
+           row.file + ": its variable is the only one, whatever their number was said to be");
+    host::release(message);
+    if (job.spank_job_env) host::release(job.spank_job_env[0]);
+    host::release(job.spank_job_env);
+    release_texts(job);
+}
+
+// As above, with a configuration and a picture of the cluster to judge by.
+void show_warm(Submit submit, Modify modify, const Row& row) {
+    const std::string conf = folder() + "/cohort.conf";
+    std::ofstream(conf).close();
+    host::answer_as_a_cluster(true);
+    expect(becomes_warm(submit), row.file + ": the cluster was read");
+    show_variables(submit, row);
+    show_broken_variables(submit, row);
+    show_empty_jobs(submit, modify, row, true);
+    show_missing_texts(submit, modify, row, true);
+    show_accepted(submit, row);
+    expect(becomes_warm(submit), row.file + ": it is still known");
+    host::answer_as_a_cluster(false);
+    std::filesystem::remove(conf);
 }
 
 void use_job_submit(void* library, const Row& row) {
@@ -206,9 +311,11 @@ void use_job_submit(void* library, const Row& row) {
     expect(function<int (*)()>(library, "init")() == 0, row.file + ": init");
     expect(threads_become(before + 1), row.file + ": one thread");
     show_variables(submit, row);
+    show_broken_variables(submit, row);
     show_refusal(submit, row);
-    show_empty_jobs(submit, function<Modify>(library, "job_modify"), row);
-    show_missing_texts(submit, function<Modify>(library, "job_modify"), row);
+    show_empty_jobs(submit, function<Modify>(library, "job_modify"), row, false);
+    show_missing_texts(submit, function<Modify>(library, "job_modify"), row, false);
+    show_warm(submit, function<Modify>(library, "job_modify"), row);
     if (row.file.find("faults") != std::string::npos) {
         show_fault(submit, row, "cohort-test-throw");
         show_fault(submit, row, "cohort-test-throw-int");
@@ -258,9 +365,10 @@ int main() {
     const std::string table = std::string(srcdir ? srcdir : ".") + "/tests/load/plugins.table";
     const auto rows = read_table(table.c_str());
     expect(!rows.empty(), "no plugins in " + table);
-    ::setenv("SLURM_CONF", "/nonexistent/slurm.conf", 1);
+    ::setenv("SLURM_CONF", (folder() + "/slurm.conf").c_str(), 1);
     for (const auto& row : rows)
         for (int i = 0; i < 3; ++i) load(row);
+    std::filesystem::remove_all(folder());
     if (failures == 0) std::printf("%zu plugins, three times each\n", rows.size());
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

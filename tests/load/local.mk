@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT = SLURM_PLUGINDIR='$(SLURM_PLUGINDIR)'; LIBSTDCXX='$(LIBSTD
 check_PROGRAMS += tests/load/load_test
 TESTS += tests/load/load_test
 tests_load_load_test_SOURCES = \
+	tests/load/cluster.cpp \
 	tests/load/host.cpp \
 	tests/load/host.hpp \
 	tests/load/load_test.cpp \

@@ -139,6 +139,15 @@ int main() {
              }},
             {"trap: counts that add up to the job carry the revision in each term",
              [] { expect(mixed(), job(2, "[x*1&y*1]"), "[(x&rev_a)*1&(y&rev_a)*1]"); }},
+            {"trap: a pin or a group beside counts is not enforced by every version: refused",
+             [] {
+                 for (const std::string features :
+                      {"[x*1&y*1]&rev_b", "rev_b&[x*1&y*1]", "gpu*2&[rev_a|rev_b]",
+                       "[x*1&y*1]&[rev_a|rev_b]"}) {
+                     const auto verdict = mixed().judge(job(2, features));
+                     unit::expect(verdict.outcome == Outcome::refuse, features + word(verdict));
+                 }
+             }},
             {"trap: rev_b&x|y is (rev_b&x)|y",
              [] { expect(mixed(), job(2, "rev_b&x|y"), "(rev_b&x|y)&[rev_b|rev_a]"); }},
             {"what the user pinned himself passes",
@@ -404,6 +413,20 @@ int main() {
                  request.partition = "";
                  request.reservation = "nowhere";
                  expect(mixed(), request, "pass");
+             }},
+            {"a node list with names outside of the partition, or that nobody knows, is Slurm's to "
+             "refuse",
+             [] {
+                 World world("n1:a n2:a n3:b n4:b", "all=n1,n2,n3,n4 old=n1,n2 new=n3,n4");
+                 world.cohort("c", "n1,n2,n3,n4");
+                 for (const std::string partition : {"old", "old,new"})
+                     for (const std::string nodes : {"n3", "n1,n3", "n99", "n1,n99"}) {
+                         auto request = listed(2, nodes);
+                         request.partition = partition;
+                         expect(world, request, "pass");
+                     }
+                 expect(world, listed(1, "n99"), "pass");
+                 expect(world, listed(2, "n1,n99"), "rev_a");
              }},
             {"a constraint that cannot be read is refused when it could span",
              [] {
