@@ -216,7 +216,7 @@ def test_a_file_that_never_ends_stalls_nobody(cluster) -> None:
         for options in (["-N1"], ["-N2"]):
             begin = time.monotonic()
             assert submit(cluster, *options).returncode == 0
-            assert time.monotonic() - begin < 1
+            assert time.monotonic() - begin < 5  # MessageTimeout is 10
     finally:
         path.unlink()
         path.write_text(good)
