@@ -77,7 +77,7 @@ def main() -> int:
     ids = [server["id"] for server in servers]
     with LabCloud(servers, images) as cloud:
         cloud.set(rebuild_delay=0.4, latency=0.02)
-        base = {"PATH": os.environ["PATH"], "OS_CLIENT_CONFIG_FILE": str(cloud.clouds_yaml), "HOME": "/nonexistent"}
+        base = {"PATH": os.environ["PATH"], "OS_CLIENT_CONFIG_FILE": str(cloud.clouds_yaml), "HOME": str(Path(cloud.clouds_yaml).parent)}
         ours = [chosen.cloudcall, "--clouds", str(cloud.clouds_yaml), "batch", images[1]["id"], str(chosen.threads)]
         sdk = [python, "-c", SDK, str(cloud.clouds_yaml), images[1]["id"], str(chosen.threads)]
         print(f"{'rebuilds':>8}  {'with':<12} {'seconds':>8} {'processor':>10} {'peak RSS':>10}  logins requests")
