@@ -14,7 +14,7 @@ from spanklab import BASE, FLOX, environment, in_parallel, plugstack, prepare, s
 
 MARK = "=== step"
 SHOW = f"/usr/bin/env; echo; echo '{MARK}'; /usr/bin/srun /usr/bin/env"
-EXPORTS = {"all": [], "none": ["--export=NONE"], "nil": ["--export=NIL"], "x": ["--export=X=1"],
+EXPORTS = {"all": ["--export=ALL"], "none": ["--export=NONE"], "nil": ["--export=NIL"], "x": ["--export=X=1"],
            "all_x": ["--export=ALL,X=1"]}  # fmt: skip
 MODULE = "/opt/module/bin:/usr/bin:/bin"
 LONG = "/" + "l" * 20000 + ":/usr/bin:/bin"
