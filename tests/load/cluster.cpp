@@ -60,7 +60,7 @@ partition_info_msg_t* partitions() {
     return &message;
 }
 
-// Each thread reads its own; nothing is written after the first call.
+// Asked by the one thread of a plugin.
 slurm_conf_t configuration = {};
 reserve_info_msg_t no_reservations = {};
 job_info_msg_t no_jobs = {};
