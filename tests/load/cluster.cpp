@@ -4,6 +4,7 @@
 // be. Beside host.cpp, whose prototypes are not Slurm's.
 #include <atomic>
 #include <cerrno>
+#include <string>
 
 extern "C" {
 #include <slurm/slurm.h>
@@ -68,8 +69,13 @@ job_info_msg_t no_jobs = {};
 }  // namespace
 
 namespace host {
-void answer_as_a_cluster(bool does) {
-    up = does;
+void answer_as_a_cluster(const std::string& state_save_location) {
+    static std::string place;
+    if (!state_save_location.empty()) {
+        place = state_save_location;
+        configuration.state_save_location = place.data();
+    }
+    up = !state_save_location.empty();
 }
 }  // namespace host
 

@@ -289,7 +289,7 @@ void show_accepted(Submit submit, const Row& row) {
 void show_warm(Submit submit, Modify modify, const Row& row) {
     const std::string conf = folder() + "/cohort.conf";
     std::ofstream(conf).close();
-    host::answer_as_a_cluster(true);
+    host::answer_as_a_cluster(folder() + "/state");
     expect(becomes_warm(submit), row.file + ": the cluster was read");
     show_variables(submit, row);
     show_broken_variables(submit, row);
@@ -297,7 +297,7 @@ void show_warm(Submit submit, Modify modify, const Row& row) {
     show_missing_texts(submit, modify, row, true);
     show_accepted(submit, row);
     expect(becomes_warm(submit), row.file + ": it is still known");
-    host::answer_as_a_cluster(false);
+    host::answer_as_a_cluster("");
     std::filesystem::remove(conf);
 }
 
