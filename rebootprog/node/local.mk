@@ -22,7 +22,11 @@ cohort_node_SOURCES = \
 	rebootprog/node/node_profile.hpp \
 	rebootprog/node/node_verify.cpp \
 	rebootprog/node/node_wait.cpp \
-	rebootprog/node/node_wait.hpp
+	rebootprog/node/node_wait.hpp \
+	rebootprog/site/run_command.cpp \
+	rebootprog/site/run_command.hpp \
+	rebootprog/site/site_command.cpp \
+	rebootprog/site/site_command.hpp
 cohort_node_LDADD = \
 	libruntime.la \
 	libcohort_slurm.la \

@@ -14,6 +14,7 @@
 #include "common/text.hpp"
 #include "rebootprog/node/node_join.hpp"
 #include "rebootprog/node/node_judge.hpp"
+#include "rebootprog/site/run_command.hpp"
 
 namespace cohort {
 namespace {
@@ -36,8 +37,22 @@ int out_of_service(const std::string& node, const std::string& why) {
 struct VerifyJob {
     std::string name;
     std::int64_t submit_time = 0;
-    Clock::time_point profile_until;
+    Clock::time_point profile_until, until;
 };
+
+// The site's own word, asked once and last: the node is proved, is it well? Empty: yes.
+std::string health_fault(const VerifyJob& job, const Settings& settings, const Node& node) {
+    if (settings.health_check.empty()) return {};
+    const auto left = std::chrono::ceil<std::chrono::seconds>(job.until - Clock::now());
+    const auto limit = std::max(left, std::chrono::seconds(1));
+    const auto ran = run_command(
+        {.words = {settings.health_check},
+         .environment = {{"COHORT_NODE", job.name}, {"COHORT_REVISION", node.record.revision}},
+         .limit = limit});
+    if (!ran) return fmt::format("HealthCheck {}: {}", settings.health_check, ran.error().message);
+    if (ran->status == 0) return {};
+    return fmt::format("HealthCheck {}: {}", settings.health_check, ran->complaint());
+}
 
 // A step of verify.
 std::optional<int> verify_step(const VerifyJob& job, const NodeFacts& facts,
@@ -64,6 +79,8 @@ std::optional<int> verify_step(const VerifyJob& job, const NodeFacts& facts,
         waiting_for = "cohort-node join --after to publish this boot";
         return std::nullopt;
     }
+    if (auto fault = health_fault(job, settings, *node); !fault.empty())
+        return out_of_service(name, fault);
     log::info("{}: verified: {} ({})", name, node->record.revision, decision.why);
     return exit_code::ok;
 }
@@ -85,7 +102,8 @@ int verify(const Settings& settings) {
     const auto begin = Clock::now();
     const auto until = begin + settings.verify_wait;
     const VerifyJob job{name, submit_time_of_this_job(),
-                        begin + std::min<Clock::duration>(profile_wait, settings.verify_wait)};
+                        begin + std::min<Clock::duration>(profile_wait, settings.verify_wait),
+                        until};
     std::string waiting_for;
     while (true) {
         if (const auto code = verify_step(job, facts, settings, waiting_for)) return *code;

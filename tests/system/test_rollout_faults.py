@@ -24,10 +24,18 @@ LONG = bool(os.environ.get("COHORT_LONG"))
 WAYS = ("TERM", "KILL", "reconfigure") if LONG else ("KILL",)
 
 
+# The site's own check, as a test wants it.
+HEALTH = """#!/bin/sh
+[ ! -e /shared/slow ] || sleep 5
+[ ! -e /shared/ill ] || { echo "$COHORT_NODE $COHORT_REVISION: $(cat /shared/ill)" >&2; exit 3; }
+"""
+
+
 @pytest.fixture(scope="module")
 def cluster(module_lab):
-    lab = module_lab(nodes=8, cloud={"rebuild_delay": 1.0, "reboot_delay": 0.2}, cohort_conf=COHORT,
-                     advance_every=0)  # fmt: skip
+    lab = module_lab(nodes=8, cloud={"rebuild_delay": 1.0, "reboot_delay": 0.2},
+                     cohort_conf=COHORT | {"HealthCheck": "/shared/health"}, advance_every=0)  # fmt: skip
+    lab.run("sh", "-c", f"cat >/shared/health <<'.'\n{HEALTH}.\nchmod 755 /shared/health")
     for node in lab.nodes:
         wait_until(lambda: "cohort_root" in extra(lab, node), 60, f"{node} has joined")
     lab.run("scohort", "adopt")
@@ -97,6 +105,19 @@ process.kill()
 """
 
 
+def test_a_node_that_the_sites_own_check_finds_ill_is_out(cluster) -> None:
+    cluster.run("sh", "-c", "echo slow disk of $(hostname) >/shared/ill")
+    begin(cluster, "n2", other(cluster, "n2"))
+    wait_until(lambda: "FAIL" in cluster.node("n2")["State"], 2 * NODE_TIME, "n2 is out", 0.5)
+    assert cluster.node("n2")["Reason"].startswith("cohort: HealthCheck /shared/health: ")
+    assert "n2 rev_" in cluster.node("n2")["Reason"] and "slow disk" in cluster.node("n2")["Reason"]
+    cluster.run("rm", "/shared/ill")
+    wait_until(lambda: advance(cluster) or "failed" in cluster.run("scohort", "status").stdout, 30, "it is told", 1)
+    cluster.run("scohort", "abort", check=False)
+    cluster.run("scohort", "retry", "n2")
+    wait_until(lambda: advance(cluster) or cluster.node("n2")["State"] == "IDLE", 3 * NODE_TIME, "n2 is back", 1)
+
+
 # Phase -> when it is reached, for node n1.
 def planned(cluster) -> None:
     cluster.run("python3", "-c", KILLED_REBUILD, other(cluster, "n1"), timeout=60)
@@ -133,9 +154,13 @@ def booting(cluster) -> None:
 
 
 def verifying(cluster) -> None:
-    """Its payload runs on the new boot and waits for the cloud's action, which lasts longer."""
-    begin(cluster, "n1", other(cluster, "n1"))
-    wait_until(lambda: jobs(cluster).get("n1", ("",))[0] == "R", 60, "its rebuild job runs")
+    """Its payload runs on the new boot, and the site's own check takes a while."""
+    cluster.run("touch", "/shared/slow")
+    try:
+        begin(cluster, "n1", other(cluster, "n1"))
+        wait_until(lambda: jobs(cluster).get("n1", ("",))[0] == "R", 60, "its rebuild job runs")
+    finally:
+        cluster.run("rm", "/shared/slow")
 
 
 def done(cluster) -> None:
