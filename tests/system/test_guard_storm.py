@@ -137,6 +137,8 @@ def drain_the_queue(lab, kept: storm.Kept) -> None:
         # The first one keeps the others waiting.
         unknown = sorted({leader(w[1]) for w in waiting if w[2] == "PD"} - changed - looked_at, key=int)
         hopeless: list[str] = []
+        if 20 < still < 25:
+            everybody_releases(lab)
         if still > 45 and unknown:
             looked_at.add(unknown[0])
             hopeless = unknown[:1] if slurm_refuses(lab, kept.options[unknown[0]]) else []
@@ -162,10 +164,12 @@ def never_was(job: judge.Job, kept: storm.Kept) -> bool:
 
 
 def everybody_releases(lab) -> None:
+    """Also what Slurm gave up while other nodes were busy (counts in a constraint [22.05]): it looks at such a job
+    again when somebody changes a node's features or releases it."""
     lines = lab.run("squeue", "-h", "-t", "PD", "-o", "%A %r").stdout.splitlines()
     for line in lines:
         job, reason = line.split(None, 1)
-        if reason in ("JobHeldUser", "JobHeldAdmin"):
+        if reason in ("JobHeldUser", "JobHeldAdmin", "BadConstraints"):
             lab.run("scontrol", "release", job, check=False)
 
 
