@@ -134,6 +134,39 @@ Finding check_clocks(const DoctorFacts& facts) {
     return pass(name, "no node has booted in the future, or before its rebuild");
 }
 
+// A reboot that nobody waits for any more: Slurm gave the node up, or "boot^" and "down~" never
+// end.
+Finding check_stuck(const SlurmFacts& slurm) {
+    const char* name = "stuck nodes";
+    const auto given_up = nodes_that(slurm.nodes, [](const Node& node) {
+        return node.state.base == NodeState::Base::down &&
+               (node.reason == "ResumeTimeout reached" || node.reason == "reboot timed out");
+    });
+    if (!given_up.empty())
+        return warn(name, fmt::format("{} did not come back within ResumeTimeout and nothing of "
+                                      "ours knows why: look at the machine, then scontrol update "
+                                      "node=... state=resume",
+                                      some_of(given_up)));
+    const bool power_saving = !slurm.config.resume_program.empty();
+    const auto powered_down = nodes_that(slurm.nodes, [&](const Node& node) {
+        return node.state.powered_down && !node.state.cloud && !power_saving;
+    });
+    if (!powered_down.empty())
+        return warn(name, fmt::format("{} counts as powered down, and no ResumeProgram will wake "
+                                      "it: scontrol update node=... state=future, then "
+                                      "state=resume",
+                                      some_of(powered_down)));
+    const auto rebooting = nodes_that(slurm.nodes, [](const Node& node) {
+        return node.state.reboot_issued && !node.state.not_responding &&
+               node.state.base == NodeState::Base::down && !node.record.want;
+    });
+    if (!rebooting.empty())
+        return warn(name, fmt::format("{} answers, and Slurm still waits for its reboot: if it "
+                                      "has booted, scontrol cancel_reboot and state=resume",
+                                      some_of(rebooting)));
+    return pass(name, "no reboot has been given up, none is left over");
+}
+
 }  // namespace
 
 void check_nodes(const DoctorFacts& facts, Findings& found) {
@@ -143,6 +176,7 @@ void check_nodes(const DoctorFacts& facts, Findings& found) {
     found.push_back(check_dynamic(facts.slurm));
     found.push_back(check_versions(facts.slurm));
     found.push_back(check_clocks(facts));
+    found.push_back(check_stuck(facts.slurm));
 }
 
 }  // namespace cohort

@@ -42,6 +42,39 @@ const Row site_rows[] = {
      Level::warning, "MixedRevision=off"},
     {"a free-running clock", [](D& f) { f.host.clock_synchronised = false; }, "clock",
      Level::warning, "NTP"},
+    {"a node that Slurm gave up at ResumeTimeout",
+     [](D& f) {
+         f.slurm.nodes[0].state.base = NodeState::Base::down;
+         f.slurm.nodes[0].reason = "ResumeTimeout reached";
+     },
+     "stuck nodes", Level::warning, "n1 did not come back"},
+    {"the same of a reboot by scontrol",
+     [](D& f) {
+         f.slurm.nodes[0].state.base = NodeState::Base::down;
+         f.slurm.nodes[0].reason = "reboot timed out";
+     },
+     "stuck nodes", Level::warning, "n1 did not come back"},
+    {"our own reason says more",
+     [](D& f) {
+         f.slurm.nodes[0].state.base = NodeState::Base::down;
+         f.slurm.nodes[0].reason = "cohort: ResumeTimeout reached";
+     },
+     "stuck nodes", Level::ok, "none is left over"},
+    {"powered down where nobody wakes it [26.05]",
+     [](D& f) { f.slurm.nodes[1].state.powered_down = true; }, "stuck nodes", Level::warning,
+     "n2 counts as powered down"},
+    {"powered down where Slurm wakes it",
+     [](D& f) {
+         power_saving(f);
+         f.slurm.nodes[1].state.powered_down = true;
+     },
+     "stuck nodes", Level::ok, "none"},
+    {"a reboot that Slurm still waits for on a node that answers",
+     [](D& f) {
+         f.slurm.nodes[1].state.base = NodeState::Base::down;
+         f.slurm.nodes[1].state.reboot_issued = true;
+     },
+     "stuck nodes", Level::warning, "n2 answers"},
     {"unlabelled nodes", [](D& f) { f.slurm.nodes[1].record = {}; }, "labels", Level::warning,
      "1 of 2 nodes have none (n2)"},
     {"a node that is being rebuilt has no label",
