@@ -105,13 +105,14 @@ def calm(lab, kept: storm.Kept, image: str) -> None:
         raise TimeoutError(f"not all nodes on {image}: {wrong}")
 
 
-def slurm_refuses(lab, options: list[str]) -> bool:
+def slurm_refuses(lab, kept: storm.Kept, options: list[str]) -> bool:
     """Would Slurm refuse such a job, or take it and not run it on idle nodes, now that all are of one revision and
     the guard lets it pass? It does not look at what is held at its submission."""
     done = lab.run("sbatch", "--parsable", "-o", "/dev/null", *options, "--wrap", "true", user=judge.USERS[0], check=False)
     if done.returncode:
         return any(s in done.stderr for s in SLURMS)
     job = done.stdout.strip()
+    kept.given_up.append(job)
     reasons = ""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and "BadConstraints" not in reasons:
@@ -141,7 +142,7 @@ def drain_the_queue(lab, kept: storm.Kept) -> None:
             everybody_releases(lab)
         if still > 45 and unknown:
             looked_at.add(unknown[0])
-            hopeless = unknown[:1] if slurm_refuses(lab, kept.options[unknown[0]]) else []
+            hopeless = unknown[:1] if slurm_refuses(lab, kept, kept.options[unknown[0]]) else []
         elif all(leader(w[1]) in changed for w in waiting):
             hopeless = sorted(changed)
         for job in hopeless:
